@@ -1,0 +1,33 @@
+import type { DataSourceOptions } from 'typeorm';
+
+/**
+ * The one place that says how the service reaches its database; the application, the migrations and the tests
+ * share it. Session timeouts are set by role (`session-settings.ts`), never as startup parameters, which
+ * PgBouncer refuses.
+ */
+export function dataSourceOptions(
+  database: { url: string; poolSize: number },
+  schema: Pick<DataSourceOptions, 'entities' | 'migrations'>,
+): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url: database.url,
+    entities: schema.entities,
+    migrations: schema.migrations,
+    migrationsTransactionMode: 'each',
+    installExtensions: false,
+    poolSize: database.poolSize,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    extra: {
+      pipeline: true, // statements that do not wait for one another share a round trip
+      keepAlive: true,
+      query_timeout: QUERY_TIMEOUT_MS,
+    },
+  };
+}
+
+/** How long a request waits for a free or a new connection before it is answered 503. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** A connection that answers nothing for this long is dead (half-open): above every `statement_timeout`. */
+const QUERY_TIMEOUT_MS = 30_000;

@@ -1,0 +1,44 @@
+/** What an error from the database means to its caller. SQLSTATE classes: PostgreSQL manual, appendix A. */
+
+function codeOf(error: unknown): string {
+  const { code, driverError } = (error ?? {}) as { code?: unknown; driverError?: { code?: unknown } };
+  const found = code ?? driverError?.code; // TypeORM wraps pg's error
+  return typeof found === 'string' ? found : '';
+}
+
+/** A COMMIT answered with one of these did not happen: constraint violation, serialization failure, deadlock. */
+export function isRolledBack(error: unknown): boolean {
+  return /^(23|40(?!003))/.test(codeOf(error));
+}
+
+/** Losing a race that the database decides; the same work may succeed when it is simply done again. */
+export function isRetryable(error: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(error));
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return codeOf(error) === '23505';
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
+/**
+ * The store cannot serve at present, through no fault of the request: connection lost or refused (08, E…),
+ * shutting down or cancelled (57), out of resources (53), read-only after a failover (25006),
+ * lock wait over (55P03), or no free connection in the pool.
+ */
+export function isStoreUnavailable(error: unknown): boolean {
+  return /^(08|57|53|25006|25P03|55P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(codeOf(error)) || saysSo(error);
+}
+
+/** pg reports these without a code. */
+function saysSo(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /Connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable|Query read timeout|Cannot use a pool after calling end/i.test(
+      error.message,
+    )
+  );
+}

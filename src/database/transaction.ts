@@ -1,0 +1,161 @@
+import type { Pool, PoolClient } from 'pg';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { isRolledBack } from './errors.js';
+
+/** A statement with a name is prepared once per connection and then only executed. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** `statement('find_order', 'SELECT …')`: names are unique in the service, as PostgreSQL keeps one text per name. */
+export function statement(name: string, text: string): Statement {
+  return { name, text };
+}
+
+/**
+ * A COMMIT went out and its answer never came back: it may or may not have happened.
+ * Only reading what it would have written can tell; repeating it blindly could do the work twice.
+ */
+export class CommitUnknown extends Error {
+  constructor(override readonly cause: unknown) {
+    super('The answer to a COMMIT was lost');
+    this.name = 'CommitUnknown';
+  }
+}
+
+/** PostgreSQL answered COMMIT with ROLLBACK: an error inside the transaction was swallowed by its caller. */
+export class CommitRefused extends Error {
+  constructor() {
+    super('COMMIT was answered with ROLLBACK: a statement had failed and its error was swallowed');
+    this.name = 'CommitRefused';
+  }
+}
+
+/**
+ * One open transaction. `query` waits for its rows; `send` does not wait: statements sent one after the other
+ * share a flight to the database, and the first that fails fails the transaction before its COMMIT.
+ * `manager` is TypeORM's view of the same transaction, for where repositories read better.
+ */
+export class Tx {
+  private readonly sent: Promise<unknown>[] = [];
+  private severed = false;
+
+  constructor(
+    private readonly client: PoolClient,
+    readonly manager: EntityManager,
+  ) {}
+
+  async query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    const result = await this.client.query<Row & object>({ name, text, values: values as unknown[] });
+    return result.rows;
+  }
+
+  /** Rows changed. */
+  async execute({ name, text }: Statement, values: readonly unknown[] = []): Promise<number> {
+    const result = await this.client.query({ name, text, values: values as unknown[] });
+    return result.rowCount ?? 0;
+  }
+
+  send(statement: Statement, values: readonly unknown[] = []): void {
+    const result = this.query(statement, values);
+    result.catch(() => undefined); // reported by `settle`, never as an unhandled rejection
+    this.sent.push(result);
+  }
+
+  /** Waits for everything sent so far. @throws the first error among them */
+  async settle(): Promise<void> {
+    await Promise.all(this.sent);
+  }
+
+  /** For fault points only: the next COMMIT reaches PostgreSQL, and its answer never comes back. */
+  loseCommitAnswer(): void {
+    this.severed = true;
+  }
+
+  /** For fault points only: the connection is gone. */
+  sever(): void {
+    socketOf(this.client).destroy();
+  }
+
+  /** Everything sent must have settled. @throws CommitUnknown, CommitRefused */
+  async commit(): Promise<void> {
+    const answer = this.client.query('COMMIT');
+    if (this.severed) socketOf(this.client).destroySoon();
+    const { command } = await answer.catch((error: unknown) => {
+      throw isRolledBack(error) ? error : new CommitUnknown(error);
+    });
+    if (command !== 'COMMIT') throw new CommitRefused();
+  }
+
+  /** The server rolls back by itself where the ROLLBACK cannot reach it. */
+  async rollback(): Promise<void> {
+    await this.client.query('ROLLBACK').catch(() => this.sever());
+  }
+}
+
+/** pg keeps its socket on an untyped field; only the fault points reach for it. */
+function socketOf(client: PoolClient): { destroy(): void; destroySoon(): void } {
+  return (client as unknown as { connection: { stream: { destroy(): void; destroySoon(): void } } }).connection.stream;
+}
+
+/** The database as the service uses it: single statements, and transactions whose COMMIT is checked. */
+export class Database {
+  constructor(readonly dataSource: DataSource) {}
+
+  /** One statement outside any transaction: one round trip. */
+  async query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    const result = await this.pool.query<Row & object>({ name, text, values: values as unknown[] });
+    return result.rows;
+  }
+
+  /**
+   * Runs `work` in one transaction and commits it. BEGIN shares its flight with the first statements of `work`.
+   * Make no call to another system inside `work`: it would hold a connection and its locks for as long as that takes.
+   * @throws whatever `work` throws, after a rollback; CommitUnknown; CommitRefused
+   */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    const client = (await runner.connect()) as PoolClient;
+    try {
+      const tx = begin(client, runner);
+      const result = await this.run(work, tx);
+      await tx.commit().catch((error: unknown) => {
+        if (error instanceof CommitUnknown) tx.sever(); // its state is unknown: not for the pool
+        throw error;
+      });
+      return result;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  private async run<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
+    try {
+      const result = await work(tx);
+      await tx.settle();
+      return result;
+    } catch (error) {
+      // Where a statement that was sent failed first, what `work` threw is only its echo ("transaction is aborted").
+      const cause: unknown = await tx.settle().then(
+        () => error,
+        (first: unknown) => first,
+      );
+      await tx.rollback();
+      throw cause;
+    }
+  }
+
+  private get pool(): Pool {
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
+  }
+}
+
+function begin(client: PoolClient, runner: QueryRunner): Tx {
+  // TypeORM must not open a transaction of its own inside ours, as `save` and `remove` would.
+  (runner as { isTransactionActive: boolean }).isTransactionActive = true;
+  const tx = new Tx(client, runner.manager);
+  tx.send({ name: 'begin', text: 'BEGIN' });
+  return tx;
+}

@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { typeid } from 'typeid-js';
+import { statement, type Tx } from '../database/transaction.js';
+
+/** A message that tells of a change, staged in the transaction of that change. */
+export interface OutboxMessage {
+  readonly tenantId: string;
+  /** Names the message for good, e.g. `receipt:ord_…`: staged twice, it is one message. */
+  readonly dedupeKey: string;
+  /** Which handler delivers it. */
+  readonly topic: string;
+  /** Messages that share one are delivered in the order they were staged. */
+  readonly orderingKey?: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Stages messages. Delivery is the relay's, after the commit; without the caller's transaction there is nothing
+ * to stage in, so this does not compile outside one.
+ */
+@Injectable()
+export class Outbox {
+  add(tx: Tx, { tenantId, dedupeKey, topic, orderingKey, payload }: OutboxMessage): void {
+    tx.send(ADD, [tenantId, typeid('msg').toString(), dedupeKey, topic, orderingKey ?? null, JSON.stringify(payload)]);
+  }
+}
+
+const ADD = statement(
+  'outbox_add',
+  `INSERT INTO outbox_messages (tenant_id, id, dedupe_key, topic, ordering_key, payload)
+   VALUES ($1, $2, $3, $4, $5, $6)
+   ON CONFLICT (tenant_id, dedupe_key) DO NOTHING`,
+);

@@ -1,0 +1,87 @@
+/** What is frozen before a charge is sent: every retry sends exactly this. JSON values only. */
+export interface ChargeRequest {
+  readonly tenantId: string;
+  readonly orderId: string;
+  /** Ours, `ch_…`; sent as metadata, so that the charge can be found at the provider without its answer. */
+  readonly chargeId: string;
+  /** In the provider's smallest unit of the currency. */
+  readonly amount: number;
+  /** Three letters, lower case. */
+  readonly currency: string;
+  /** A token such as `pm_card_visa`; never a card number. */
+  readonly paymentMethod: string;
+}
+
+export interface RefundRequest {
+  readonly tenantId: string;
+  /** Ours, `re_…`; sent as metadata. */
+  readonly refundId: string;
+  /** The provider's name of the payment that is refunded. */
+  readonly providerId: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly reason?: 'duplicate' | 'fraudulent' | 'requested_by_customer';
+}
+
+/** Why the provider said no, in its own codes. */
+export interface Failure {
+  readonly code: string;
+  readonly declineCode?: string;
+  readonly message: string;
+  /** The member of our API that is at fault, where the provider named one: `paymentMethod`, `amount`, `currency`. */
+  readonly param?: string;
+}
+
+/** What the customer must do before the payment can go on. */
+export interface NextAction {
+  readonly type: 'redirect_to_url';
+  readonly url: string;
+}
+
+/**
+ * Outcomes that settle nothing.
+ * - `not_acted`: this call did nothing (connection refused, name not found, 401, 429).
+ * - `unknown`: it may have acted (timeout, reset, 5xx, an answer that cannot be read, 409 in use). `replayed` says
+ *   that the provider stores its 500: asking again with the same key would only repeat it.
+ * - `contradicted`: the provider knows the derived key with other parameters, or answers with another amount.
+ */
+export type UnsettledOutcome =
+  | { readonly status: 'not_acted'; readonly reason: string }
+  | { readonly status: 'unknown'; readonly reason: string; readonly replayed?: boolean }
+  | { readonly status: 'contradicted'; readonly reason: string };
+
+export type ChargeOutcome =
+  | { readonly status: 'succeeded'; readonly providerId: string }
+  | { readonly status: 'requires_action'; readonly providerId: string; readonly nextAction: NextAction }
+  | { readonly status: 'processing'; readonly providerId: string }
+  /** The issuer said no: final for this derived key. */
+  | { readonly status: 'declined'; readonly providerId?: string; readonly failure: Failure }
+  /** The provider refused the request itself (a final 400): final as well, nothing was charged. */
+  | { readonly status: 'rejected'; readonly failure: Failure }
+  | UnsettledOutcome;
+
+export type RefundOutcome =
+  | {
+      readonly status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
+      readonly providerId: string;
+      readonly failure?: Failure;
+    }
+  | { readonly status: 'rejected'; readonly failure: Failure }
+  | UnsettledOutcome;
+
+/**
+ * The port to whoever moves the money; an abstract class, so that it is its own Nest token.
+ * No method throws for what a provider or a network can do: each is an outcome.
+ * No method retries by itself: the engine decides, and counts.
+ */
+export abstract class PaymentProvider {
+  /** Sends `request` under `derivedKey`; the same pair always means the same charge. */
+  abstract charge(request: ChargeRequest, derivedKey: string): Promise<ChargeOutcome>;
+
+  /** Looks the charge up by our id. Not found is `unknown`: the provider's search may lag behind. */
+  abstract findCharge(request: ChargeRequest): Promise<ChargeOutcome>;
+
+  abstract refund(request: RefundRequest, derivedKey: string): Promise<RefundOutcome>;
+
+  abstract findRefund(request: RefundRequest): Promise<RefundOutcome>;
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../src/database/data-source.js';
+import { applySessionSettings } from '../../src/database/migrate.js';
+import { Database } from '../../src/database/transaction.js';
+
+export interface TestDatabase {
+  readonly url: string;
+  readonly database: Database;
+  /** Plain rows for assertions and for moving time by back-dating. */
+  sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
+  drop(): Promise<void>;
+}
+
+/** A database of its own for one test file, copied from the migrated template. */
+export async function createTestDatabase({ poolSize = 10 } = {}): Promise<TestDatabase> {
+  const admin = process.env['TEST_ADMIN_URL'];
+  if (!admin) throw new Error('TEST_ADMIN_URL is not set: global-setup has not run');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const adminClient = new pg.Client(admin);
+  await adminClient.connect();
+  await adminClient.query(`CREATE DATABASE ${name} TEMPLATE checkout_template`);
+  const url = admin.replace(/[^/]+$/, name);
+  const dataSource = new DataSource(dataSourceOptions({ url, poolSize }, { entities: [], migrations: [] }));
+  await dataSource.initialize();
+  await applySessionSettings(dataSource, { lease: 30 });
+  return {
+    url,
+    database: new Database(dataSource),
+    sql: <Row>(text: string, values: unknown[] = []) => dataSource.query(text, values) as Promise<Row[]>,
+    drop: async () => {
+      await dataSource.destroy();
+      await adminClient.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await adminClient.end();
+    },
+  };
+}

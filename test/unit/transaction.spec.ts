@@ -1,0 +1,81 @@
+import { CommitRefused, CommitUnknown, statement } from '../../src/database/transaction.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+const ADD_TENANT = statement('test_add_tenant', 'INSERT INTO tenants (id, name) VALUES ($1, $1)');
+const FAIL = statement('test_fail', 'SELECT 1 / 0');
+
+describe('A transaction', () => {
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+  });
+  afterAll(() => db.drop());
+
+  const tenants = async () => (await db.sql<{ id: string }>('SELECT id FROM tenants ORDER BY id')).map(({ id }) => id);
+  beforeEach(() => db.sql('DELETE FROM tenants'));
+
+  it('commits what was sent and what was awaited', async () => {
+    await db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      await tx.query(ADD_TENANT, ['b']);
+    });
+    expect(await tenants()).toEqual(['a', 'b']);
+  });
+
+  it('rolls back when its work throws', async () => {
+    const work = db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      throw new Error('no');
+    });
+    await expect(work).rejects.toThrow('no');
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('reports the statement that failed first, not the echo of it', async () => {
+    const work = db.database.transaction(async (tx) => {
+      tx.send(FAIL);
+      await tx.query(ADD_TENANT, ['a']);
+    });
+    await expect(work).rejects.toThrow('division by zero');
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('does not take ROLLBACK for COMMIT when an error was swallowed', async () => {
+    const work = db.database.transaction(async (tx) => {
+      await tx.query(ADD_TENANT, ['a']);
+      await tx.query(FAIL).catch(() => undefined);
+    });
+    await expect(work).rejects.toThrow(CommitRefused);
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('says that a COMMIT whose answer was lost is unknown, and the pool goes on', async () => {
+    const work = db.database.transaction(async (tx) => {
+      await tx.query(ADD_TENANT, ['a']);
+      tx.loseCommitAnswer();
+    });
+    await expect(work).rejects.toThrow(CommitUnknown);
+    await db.database.transaction(async (tx) => tx.send(ADD_TENANT, ['b']));
+    expect(await tenants()).toEqual(['a', 'b']);
+  });
+
+  it('survives its connection being cut, again and again', async () => {
+    for (let round = 0; round < 25; round++) {
+      const work = db.database.transaction(async (tx) => {
+        tx.sever();
+        await tx.query(ADD_TENANT, ['a']);
+      });
+      await expect(work).rejects.toThrow();
+    }
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('lets repositories take part without opening a transaction of their own', async () => {
+    const work = db.database.transaction(async (tx) => {
+      await tx.manager.query("INSERT INTO tenants (id, name) VALUES ('a', 'a')");
+      throw new Error('no');
+    });
+    await expect(work).rejects.toThrow('no');
+    expect(await tenants()).toEqual([]);
+  });
+});
