@@ -33,6 +33,14 @@ export class CommitRefused extends Error {
   }
 }
 
+/** A write that an invariant says must change one row changed another number of them: nothing may commit. */
+export class UnexpectedRowCount extends Error {
+  constructor(statement: string, count: number) {
+    super(`${statement} changed ${count} rows, and not one`);
+    this.name = 'UnexpectedRowCount';
+  }
+}
+
 /**
  * One open transaction. `query` waits for its rows; `send` does not wait: statements sent one after the other
  * share a flight to the database, and the first that fails fails the transaction before its COMMIT.
@@ -52,16 +60,27 @@ export class Tx {
     return result.rows;
   }
 
-  /** Rows changed. */
-  async execute({ name, text }: Statement, values: readonly unknown[] = []): Promise<number> {
-    const result = await this.client.query({ name, text, values: values as unknown[] });
-    return result.rowCount ?? 0;
+  /** Rows changed; sent at once, so that it shares a flight with what follows until it is awaited. */
+  execute({ name, text }: Statement, values: readonly unknown[] = []): Promise<number> {
+    const count = this.client
+      .query({ name, text, values: values as unknown[] })
+      .then(({ rowCount }) => rowCount ?? 0);
+    count.catch(() => undefined); // reported by `settle`, never as an unhandled rejection
+    this.sent.push(count);
+    return count;
   }
 
   send(statement: Statement, values: readonly unknown[] = []): void {
-    const result = this.query(statement, values);
-    result.catch(() => undefined); // reported by `settle`, never as an unhandled rejection
-    this.sent.push(result);
+    void this.execute(statement, values);
+  }
+
+  /** Sends a write that must change exactly one row: a conditional update whose condition is an invariant. */
+  sendOne(statement: Statement, values: readonly unknown[] = []): void {
+    const checked = this.execute(statement, values).then((count) => {
+      if (count !== 1) throw new UnexpectedRowCount(statement.name, count);
+    });
+    checked.catch(() => undefined);
+    this.sent.push(checked);
   }
 
   /** Waits for everything sent so far. @throws the first error among them */
