@@ -1,0 +1,161 @@
+/**
+ * Imports run one way:
+ *
+ *   main, app.module → checkout → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
+ *                    → tenancy → background, database, http → config
+ *
+ * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
+ * runs the other way.
+ */
+const CONSUMERS = 'checkout|orders|charges|refunds';
+const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts';
+
+/** `only('ledger', ['database'])`: src/ledger may import itself and src/database, and nothing else of ours. */
+const only = (name, from, to) => ({
+  from: { path: `^src/(${from})/` },
+  to: { path: '^src/', pathNot: `^src/(${[from, ...to].join('|')})/` },
+  name,
+  severity: 'error',
+});
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'no-circular',
+      comment: 'Two files that need each other are one file, or hide a third. Types alone may look back.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      ...only('config-imports-nothing', 'config', []),
+      comment: 'Everything reads the configuration; it can depend on nothing that does.',
+    },
+    {
+      ...only('database-knows-no-tenant', 'database', ['config']),
+      comment: 'Transactions and migrations are the ground that all else stands on.',
+    },
+    {
+      ...only('background-knows-no-job', 'background', ['database', 'config']),
+      comment: 'How a loop starts, stops and wakes is the same for every job, whatever the job does.',
+    },
+    {
+      ...only('http-knows-no-route', 'http', ['database', 'config']),
+      comment: 'Problems, parsing, paging and health serve every route, so they name none.',
+    },
+    {
+      ...only('tenancy-knows-no-route', 'tenancy', ['http', 'database', 'config']),
+      comment: 'Who is asking is settled before what is asked.',
+    },
+    {
+      ...only('the-engine-knows-no-consumer', 'idempotency', [
+        'tenancy',
+        'background',
+        'http',
+        'database',
+        'config',
+      ]),
+      comment:
+        'The engine runs any operation: no checkout, no payment, no mail in it. That is what lets it be read, tested and reused alone.',
+    },
+    {
+      ...only('ledger-stands-alone', 'ledger', ['database', 'config']),
+      comment: 'Bookkeeping must stay checkable without the code whose books it keeps.',
+    },
+    {
+      ...only('outbox-knows-no-message', 'outbox', ['background', 'database', 'config']),
+      comment: 'It carries messages of any topic; who handles one is registered from outside.',
+    },
+    {
+      ...only('inbox-knows-no-message', 'inbox', ['background', 'database', 'config']),
+      comment: 'It stores what was received; what a message means is the matter of its consumer.',
+    },
+    {
+      name: 'parts-know-no-consumer',
+      comment:
+        'Payments, outbox, ledger and receipts serve the routes. The other way round, no route could change alone.',
+      severity: 'error',
+      from: { path: `^src/(${PARTS})/` },
+      to: { path: `^src/(${CONSUMERS})/` },
+    },
+    {
+      name: 'receipts-only-by-message',
+      comment:
+        'A route stages a message and is done. Were it to reach the mailer, a slow SMTP server would slow a checkout.',
+      severity: 'error',
+      from: { path: `^src/(${CONSUMERS}|idempotency|payments|outbox|ledger)/` },
+      to: { path: '^src/receipts/', pathNot: '^src/receipts/[^/]*message\\.ts$' },
+    },
+    {
+      name: 'provider-only-by-port',
+      comment:
+        'A route knows what a payment can come to, not whose SDK says so: another provider is one more adapter.',
+      severity: 'error',
+      from: { path: `^src/(${CONSUMERS})/` },
+      to: { path: '^src/payments/.*stripe|^node_modules/stripe/' },
+    },
+    {
+      name: 'checkout-is-composed-not-imported',
+      comment: 'A checkout is an order and a charge; neither of them has heard of it.',
+      severity: 'error',
+      from: { path: '^src/(orders|charges|refunds)/' },
+      to: { path: '^src/checkout/' },
+    },
+    {
+      name: 'nobody-imports-a-root',
+      comment: 'main and app.module wire things up; what they wire must not reach back for them.',
+      severity: 'error',
+      from: { path: '^src/.+/', pathNot: '^src/sandbox/' },
+      to: { path: '^src/[^/]+\\.ts$' },
+    },
+    {
+      name: 'nobody-imports-the-sandbox',
+      comment:
+        'The sandbox plays infrastructure on a laptop and needs devDependencies that production does not have.',
+      severity: 'error',
+      from: { path: '^(src|migrations)/', pathNot: '^src/sandbox/' },
+      to: { path: '^src/sandbox/' },
+    },
+    {
+      name: 'src-never-imports-test',
+      comment: 'What ships cannot lean on what does not.',
+      severity: 'error',
+      from: { path: '^(src|migrations)/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'only-the-sandbox-uses-dev-dependencies',
+      comment:
+        'The image is built with `npm ci --omit=dev`: such an import would fail at boot, in production only.',
+      severity: 'error',
+      from: { path: '^(src|migrations)/', pathNot: '^src/sandbox/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-undeclared-dependency',
+      comment: 'A package that is here by luck is gone with the next install.',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that leads nowhere.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)dist/' }, // jest's global setup runs the build; what it imports is checked as src
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: 'specify',
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.json'],
+    },
+  },
+};
