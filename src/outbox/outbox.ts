@@ -11,7 +11,7 @@ export interface OutboxMessage {
   readonly topic: string;
   /** Messages that share one are delivered in the order they were staged. */
   readonly orderingKey?: string;
-  readonly payload: Readonly<Record<string, unknown>>;
+  readonly payload: object;
 }
 
 /**
@@ -20,8 +20,26 @@ export interface OutboxMessage {
  */
 @Injectable()
 export class Outbox {
+  private committed = (): void => undefined;
+
   add(tx: Tx, { tenantId, dedupeKey, topic, orderingKey, payload }: OutboxMessage): void {
-    tx.send(ADD, [tenantId, typeid('msg').toString(), dedupeKey, topic, orderingKey ?? null, JSON.stringify(payload)]);
+    tx.send(ADD, [
+      tenantId,
+      typeid('msg').toString(),
+      dedupeKey,
+      topic,
+      orderingKey ?? null,
+      JSON.stringify(payload),
+    ]);
+    tx.afterCommit(this.committed);
+  }
+
+  /**
+   * Calls `listener` after every commit in this process that staged something. A nudge and no more: the relay polls
+   * as well, and other processes are not told. Not NOTIFY, which takes one lock for all commits of the database.
+   */
+  onCommitted(listener: () => void): void {
+    this.committed = listener;
   }
 }
 

@@ -1,0 +1,40 @@
+import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { BackgroundLoop } from '../background/background-loop.js';
+import { MessageHandlers } from './delivery.js';
+import { OutboxModule } from './outbox.module.js';
+import { Outbox } from './outbox.js';
+import { OutboxStore } from './outbox.store.js';
+import { Relay } from './relay.js';
+
+/** The relay at work, for the worker role. Messages of the same process are delivered as soon as they commit. */
+@Module({
+  imports: [OutboxModule],
+  providers: [
+    OutboxStore,
+    {
+      provide: Relay,
+      inject: [OutboxStore, MessageHandlers],
+      useFactory: (store: OutboxStore, handlers: MessageHandlers) => new Relay(store, handlers),
+    },
+  ],
+  exports: [Relay],
+})
+export class RelayModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly loop: BackgroundLoop;
+
+  constructor(
+    relay: Relay,
+    private readonly outbox: Outbox,
+  ) {
+    this.loop = new BackgroundLoop('Relay', relay);
+  }
+
+  onApplicationBootstrap(): void {
+    this.outbox.onCommitted(() => this.loop.nudge());
+    this.loop.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+}
