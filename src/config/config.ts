@@ -1,5 +1,17 @@
 import { plainToInstance, Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, MinLength, validateSync, type ValidationError } from 'class-validator';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  MinLength,
+  validateSync,
+  type ValidationError,
+} from 'class-validator';
 
 export type Role = 'api' | 'worker' | 'all';
 
@@ -21,7 +33,9 @@ export class Environment {
   @IsOptional() @Integer() @IsInt() @Min(0) @Max(65535) WORKER_PORT?: number;
   @IsString() LOG_LEVEL = 'info';
 
-  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must look like postgres://user:password@host:5432/name' })
+  @Matches(/^postgres(ql)?:\/\//, {
+    message: 'DATABASE_URL must look like postgres://user:password@host:5432/name',
+  })
   DATABASE_URL!: string;
   @Integer() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 10;
 
@@ -35,7 +49,8 @@ export class Environment {
   @Matches(/^smtps?:\/\//, { message: 'SMTP_URL must look like smtp://host:1025' }) SMTP_URL!: string;
   @IsString() MAIL_FROM = 'Checkout <receipts@example.com>';
 
-  @IsString() @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
+  @IsString()
+  @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
   HASH_SECRET!: string;
 
   @Integer() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
@@ -136,11 +151,16 @@ function outOfOrder(timings: Timings): string[] {
   ];
   const problems = chain.slice(1).flatMap(([name, seconds], index) => {
     const [shorter, shorterSeconds] = chain[index]!;
-    return shorterSeconds < seconds ? [] : [`${shorter} (${shorterSeconds}) must be below ${name} (${seconds})`];
+    return shorterSeconds < seconds
+      ? []
+      : [`${shorter} (${shorterSeconds}) must be below ${name} (${seconds})`];
   });
   return timings.lease < timings.completerGrace
     ? problems
-    : [...problems, `COMPLETER_GRACE_SECONDS (${timings.completerGrace}) must be above the lease (${timings.lease})`];
+    : [
+        ...problems,
+        `COMPLETER_GRACE_SECONDS (${timings.completerGrace}) must be above the lease (${timings.lease})`,
+      ];
 }
 
 function unsafeInProduction(settings: Environment): string[] {

@@ -16,6 +16,11 @@ export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error));
 }
 
+/** A statement was refused because an earlier one of its transaction had failed. */
+export function isAborted(error: unknown): boolean {
+  return codeOf(error) === '25P02';
+}
+
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
@@ -30,14 +35,17 @@ export function isLockTimeout(error: unknown): boolean {
  * lock wait over (55P03), or no free connection in the pool.
  */
 export function isStoreUnavailable(error: unknown): boolean {
-  return /^(08|57|53|25006|25P03|55P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(codeOf(error)) || saysSo(error);
+  return (
+    /^(08|57|53|25006|25P03|55P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(codeOf(error)) ||
+    saysSo(error)
+  );
 }
 
 /** pg reports these without a code. */
 function saysSo(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /Connection terminated|connection timeout|timeout exceeded when trying to connect|not queryable|Query read timeout|Cannot use a pool after calling end/i.test(
+    /Connection terminated|connection timeout|timeout exceeded when trying to connect|Driver not Connected|not queryable|Query read timeout|Cannot use a pool after calling end/i.test(
       error.message,
     )
   );

@@ -20,7 +20,10 @@ export async function migrate(url: string, timings: Pick<Timings, 'lease'>): Pro
  * Timeouts belong to the role, for this database: they hold for every session, cost no round trip, and pass
  * through PgBouncer. New connections have them.
  */
-export async function applySessionSettings(dataSource: DataSource, { lease }: Pick<Timings, 'lease'>): Promise<void> {
+export async function applySessionSettings(
+  dataSource: DataSource,
+  { lease }: Pick<Timings, 'lease'>,
+): Promise<void> {
   const settings = {
     // No statement may outlive the lease of the attempt that sent it.
     statement_timeout: Math.round(lease * 500),

@@ -1,7 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
+import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { isRolledBack } from './errors.js';
+import { isAborted, isRolledBack } from './errors.js';
 
 /** A statement with a name is prepared once per connection and then only executed. */
 export interface Statement {
@@ -19,6 +20,9 @@ export function statement(name: string, text: string): Statement {
  * Only reading what it would have written can tell; repeating it blindly could do the work twice.
  */
 export class CommitUnknown extends Error {
+  /** SQLSTATE transaction_resolution_unknown: to callers that cannot resolve it, the store is unavailable. */
+  readonly code = '08007';
+
   constructor(override readonly cause: unknown) {
     super('The answer to a COMMIT was lost');
     this.name = 'CommitUnknown';
@@ -48,6 +52,7 @@ export class UnexpectedRowCount extends Error {
  */
 export class Tx {
   private readonly sent: Promise<unknown>[] = [];
+  private readonly afterwards = new Set<() => void>();
   private severed = false;
 
   constructor(
@@ -83,6 +88,11 @@ export class Tx {
     this.sent.push(checked);
   }
 
+  /** Calls `listener` once the COMMIT is confirmed; never after a rollback. It must not throw. */
+  afterCommit(listener: () => void): void {
+    this.afterwards.add(listener);
+  }
+
   /** Waits for everything sent so far. @throws the first error among them */
   async settle(): Promise<void> {
     await Promise.all(this.sent);
@@ -106,6 +116,7 @@ export class Tx {
       throw isRolledBack(error) ? error : new CommitUnknown(error);
     });
     if (command !== 'COMMIT') throw new CommitRefused();
+    for (const listener of this.afterwards) listener();
   }
 
   /** The server rolls back by itself where the ROLLBACK cannot reach it. */
@@ -116,11 +127,14 @@ export class Tx {
 
 /** pg keeps its socket on an untyped field; only the fault points reach for it. */
 function socketOf(client: PoolClient): { destroy(): void; destroySoon(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void; destroySoon(): void } } }).connection.stream;
+  return (client as unknown as { connection: { stream: { destroy(): void; destroySoon(): void } } })
+    .connection.stream;
 }
 
 /** The database as the service uses it: single statements, and transactions whose COMMIT is checked. */
 export class Database {
+  private reserved: Pool | undefined;
+
   constructor(readonly dataSource: DataSource) {}
 
   /** One statement outside any transaction: one round trip. */
@@ -156,18 +170,31 @@ export class Database {
       await tx.settle();
       return result;
     } catch (error) {
-      // Where a statement that was sent failed first, what `work` threw is only its echo ("transaction is aborted").
-      const cause: unknown = await tx.settle().then(
-        () => error,
-        (first: unknown) => first,
-      );
+      // "Transaction is aborted" is only the echo of the statement that failed before: report that one.
+      const cause: unknown = isAborted(error) ? await tx.settle().catch((first: unknown) => first) : error;
       await tx.rollback();
       throw cause;
     }
   }
 
+  /**
+   * One statement on a connection of its own, which a full pool cannot keep waiting: for what must not queue
+   * behind the work that it guards (lease renewals, readiness).
+   */
+  async queryReserved<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    this.reserved ??= reservedPool(this.dataSource);
+    const result = await this.reserved.query<Row & object>({ name, text, values: values as unknown[] });
+    return result.rows;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.reserved?.end(), this.dataSource.isInitialized && this.dataSource.destroy()]);
+  }
+
   private get pool(): Pool {
-    return (this.dataSource.driver as PostgresDriver).master as Pool;
+    const { master } = this.dataSource.driver as PostgresDriver;
+    if (!master) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
+    return master as Pool;
   }
 }
 
@@ -177,4 +204,11 @@ function begin(client: PoolClient, runner: QueryRunner): Tx {
   const tx = new Tx(client, runner.manager);
   tx.send({ name: 'begin', text: 'BEGIN' });
   return tx;
+}
+
+function reservedPool({ options }: DataSource): Pool {
+  const { url, extra } = options as PostgresDataSourceOptions;
+  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 1_000, ...extra });
+  pool.on('error', () => undefined); // an idle connection was cut: the next query opens another
+  return pool;
 }

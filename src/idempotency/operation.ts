@@ -48,6 +48,9 @@ export class Reply {
   ) {}
 }
 
+/** How a phase ends, seen from the runner, which runs any operation. */
+export type AnyNext = Reply | RecoveryPoint<string, unknown, unknown>;
+
 /** How a phase ends: at one of the operation's recovery points, or with the answer. */
 export type Next<Points> =
   | Reply
@@ -116,6 +119,10 @@ export interface Operation<Input = unknown, Points = unknown> {
   readonly phases: Phases<Input, Points>;
 }
 
+/** Any operation, for the runner: what it reads from a row is what it passes on. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the types meet again in the phases
+export type AnyOperation = Operation<any, any>;
+
 export function operation<Input, Points extends PointMap<Points> & { started: Point<undefined> }>(
   name: string,
   phases: Phases<Input, Points>,
@@ -135,7 +142,10 @@ export function foreignCall<Input, State, Request, Outcome extends { status: str
   return { kind: 'foreign', ...call };
 }
 
-export function recoveryPoint<Name extends string, State>(name: Name, state: State): RecoveryPoint<Name, State, undefined>;
+export function recoveryPoint<Name extends string, State>(
+  name: Name,
+  state: State,
+): RecoveryPoint<Name, State, undefined>;
 export function recoveryPoint<Name extends string, State, Request>(
   name: Name,
   state: State,
@@ -145,14 +155,25 @@ export function recoveryPoint(name: string, state: unknown, request?: unknown): 
   return new RecoveryPoint(name, state, request);
 }
 
+/**
+ * The headers that are part of a reply, and so of every replay. What belongs to one exchange only (dates, request
+ * ids, cookies, lengths, encodings, rate limits) is none of them.
+ */
+const STORED_HEADERS = ['Content-Type', 'Location', 'ETag', 'Should-Retry', 'Cache-Control', 'Link'] as const;
+
+export type StoredHeaders = Readonly<Partial<Record<(typeof STORED_HEADERS)[number], string>>>;
+
 /** Ends the operation: `body` is serialised once, here, and these bytes are what is stored and sent. */
-export function reply(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+export function reply(status: number, body: unknown, headers: StoredHeaders = {}): Reply {
   return new Reply(status, { 'Content-Type': 'application/json; charset=utf-8', ...headers }, bytes(body));
 }
 
 /** Ends the operation with a final error: stored and replayed like any other reply. */
 export function refusal(problem: Problem): Reply {
-  return new Reply(problem.details.status, problem.headers, bytes(problem));
+  const headers = Object.entries(problem.headers).filter(([name]) =>
+    STORED_HEADERS.some((each) => each === name),
+  );
+  return new Reply(problem.details.status, Object.fromEntries(headers), bytes(problem));
 }
 
 function bytes(body: unknown): Buffer {

@@ -1,0 +1,29 @@
+import { requireReachable } from './connection.js';
+
+/** What a command on the schema needs to know. */
+export interface Target {
+  readonly url: string;
+  /** Seconds; the session timeouts of the database follow from it. */
+  readonly lease: number;
+}
+
+/**
+ * Runs one command against the database that DATABASE_URL names. Migrations run where the rest of the service's
+ * settings are not known (a one-shot container, a pipeline), so no more of the environment is asked for than this.
+ */
+export async function runCommand(command: (target: Target) => Promise<void>): Promise<void> {
+  try {
+    const target = readTarget();
+    await requireReachable(target.url);
+    await command(target);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
+}
+
+function readTarget(): Target {
+  const { DATABASE_URL: url, IDEMPOTENCY_LEASE_SECONDS: lease } = process.env;
+  if (!url) throw new Error('DATABASE_URL is not set: set it to the database that is meant.');
+  return { url, lease: Number(lease || 30) };
+}

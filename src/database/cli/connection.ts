@@ -1,0 +1,48 @@
+import pg from 'pg';
+
+/** Long enough for a server across a slow network, short enough for a person who waits. */
+const CONNECT_WITHIN_MS = 5_000;
+
+/** @throws Error with one sentence that says why the database at `url` cannot be used, without its password */
+export async function requireReachable(url: string): Promise<void> {
+  const client = new pg.Client({
+    connectionString: requireUrl(url),
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+  } catch (error) {
+    throw new Error(
+      `DATABASE_URL does not lead to a database: ${explain(error, new URL(url))}. Set DATABASE_URL to a PostgreSQL that answers.`,
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function requireUrl(url: string): string {
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return url;
+  throw new Error(
+    'DATABASE_URL is not the address of a database: set DATABASE_URL to something like postgres://user:password@host:5432/name.',
+  );
+}
+
+function explain(error: unknown, { host, hostname, pathname, username }: URL): string {
+  const { code, message } = error as { code?: string; message?: string };
+  switch (code) {
+    case 'ECONNREFUSED':
+      return `nothing listens on ${host}`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `there is no host ${hostname}`;
+    case '28P01':
+    case '28000':
+      return `${host} does not let ${username || 'this user'} in`;
+    case '3D000':
+      return `${host} has no database ${pathname.slice(1)}`;
+    default:
+      return `${host} does not answer as a PostgreSQL (${message})`;
+  }
+}

@@ -1,0 +1,47 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Database } from './transaction.js';
+
+/** Soon enough that nobody waits for it, rare enough for a database that is just starting. */
+const RETRY_MS = 500;
+
+/**
+ * Connects in the background, for as long as it takes: a service that dies because its database starts later, or
+ * restarts, only adds a second outage to the first. Until then queries are answered "store unavailable".
+ */
+@Injectable()
+export class Connection implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger('Database');
+  private readonly stopping = new AbortController();
+  private connecting: Promise<void> | undefined;
+
+  constructor(private readonly database: Database) {}
+
+  onModuleInit(): void {
+    this.connecting = this.connect();
+  }
+
+  /** After the HTTP server and the loops: Nest calls this hook last for global modules. */
+  async onApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.connecting;
+    await this.database.close();
+  }
+
+  private async connect(): Promise<void> {
+    for (let tries = 1; !this.stopping.signal.aborted && !(await this.tryOnce(tries)); tries++) {
+      await sleep(RETRY_MS, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  private async tryOnce(tries: number): Promise<boolean> {
+    try {
+      await this.database.dataSource.initialize();
+      this.logger.log('Connected');
+      return true;
+    } catch (error) {
+      if (tries === 1) this.logger.error(`Not connected, trying on: ${(error as Error).message}`);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import type { KeyRow } from './idempotency-key.row.js';
+import type { Fingerprint } from './fingerprint.js';
+
+/** What identifies an execution of a key, from its first attempt to its last. */
+export interface Execution {
+  readonly tenantId: string;
+  readonly key: string;
+  /** Durable: derived keys are made from it. */
+  readonly id: string;
+  readonly operation: string;
+  readonly input: unknown;
+  /** Request-Id of the request that first brought the key. */
+  readonly requestId: string;
+}
+
+/** What the first commit writes besides, so that later requests with the key can be compared. */
+export interface Claim {
+  readonly fingerprint: Fingerprint;
+}
+
+/** A step's call to another system, as it was frozen before its first send. */
+export interface FrozenRequest {
+  readonly body: unknown;
+  readonly derivedKey: string;
+  /** The other system may have forgotten the derived key: it must not be sent again. */
+  readonly windowOver: boolean;
+}
+
+/**
+ * One try at running a key: the owner token and the version that fence its writes, and how far the key has come.
+ * Holds only what is committed; the runner moves it on after each COMMIT.
+ */
+export class Attempt {
+  recoveryPoint = 'started';
+  state: unknown = undefined;
+  request: FrozenRequest | undefined;
+  /** By this process's monotonic clock. */
+  readonly startedAt = performance.now();
+  /** When the lease was last known to begin. */
+  leasedAt = this.startedAt;
+
+  private constructor(
+    readonly execution: Execution,
+    readonly owner: string,
+    public version: number,
+    /** Until the first commit there is no row: a failure leaves no trace. */
+    public unclaimed: Claim | undefined,
+  ) {}
+
+  /** @param previousVersion that of the expired row which the claim replaces, or 0 */
+  static first(execution: Execution, owner: string, claim: Claim, previousVersion: number): Attempt {
+    return new Attempt(execution, owner, previousVersion + 1, claim);
+  }
+
+  /** After a takeover: `row` is as the takeover left it. */
+  static resumed(tenantId: string, key: string, row: KeyRow): Attempt {
+    const { id, operation, input, request_id: requestId } = row;
+    const attempt = new Attempt(
+      { tenantId, key, id, operation, input, requestId },
+      row.owner,
+      row.version,
+      undefined,
+    );
+    attempt.adopt(row);
+    return attempt;
+  }
+
+  /** Continues from what the row says: after a takeover, or after a COMMIT whose answer was lost. */
+  adopt(row: KeyRow): void {
+    this.unclaimed = undefined;
+    this.version = row.version;
+    this.recoveryPoint = row.recovery_point;
+    this.state = row.state;
+    this.request =
+      row.request_derived_key === null
+        ? undefined
+        : { body: row.request, derivedKey: row.request_derived_key, windowOver: row.window_over };
+  }
+}

@@ -1,0 +1,206 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { Database, statement, type Tx } from '../database/transaction.js';
+import type { Attempt, Claim } from './attempt.js';
+import type { KeyRow } from './idempotency-key.row.js';
+import type { Reply } from './operation.js';
+
+/** What an attempt leaves behind at a recovery point. */
+export interface Advance {
+  readonly recoveryPoint: string;
+  readonly state: unknown;
+  readonly request:
+    { readonly body: unknown; readonly step: string; readonly derivedKey: string } | undefined;
+}
+
+/**
+ * The statements on `idempotency_keys`, one method each. Every write of an attempt carries its owner token and
+ * version; 0 rows mean that the attempt has lost its lease, and must change nothing.
+ */
+@Injectable()
+export class IdempotencyKeyStore {
+  private readonly lease: number;
+  private readonly grace: number;
+  private readonly retentionHours: number;
+  private readonly windowHours: number;
+
+  constructor(
+    private readonly database: Database,
+    config: Config,
+  ) {
+    this.lease = config.timings.lease;
+    this.grace = config.timings.completerGrace;
+    this.retentionHours = config.retentionHours;
+    this.windowHours = config.provider.keyWindowHours;
+  }
+
+  async find(tenantId: string, key: string): Promise<KeyRow | undefined> {
+    const [row] = await this.database.query<KeyRow>(FIND, [tenantId, key, this.windowHours]);
+    return row;
+  }
+
+  /** As `find`, but waits for a transaction that is still writing the row: the truth after a lost COMMIT answer. */
+  async findSettled(tenantId: string, key: string): Promise<KeyRow | undefined> {
+    const [row] = await this.database.query<KeyRow>(FIND_SETTLED, [tenantId, key, this.windowHours]);
+    return row;
+  }
+
+  /** Makes the key this attempt's, unless it is anybody's: 0 rows. Replaces a row that is finished and expired. */
+  claim(tx: Tx, { execution, owner, version }: Attempt, { fingerprint }: Claim): Promise<number> {
+    return tx.execute(CLAIM, [
+      execution.tenantId,
+      execution.key,
+      execution.id,
+      execution.operation,
+      fingerprint.scheme,
+      fingerprint.hash,
+      JSON.stringify(fingerprint.members),
+      JSON.stringify(execution.input),
+      owner,
+      version,
+      this.lease,
+      this.grace,
+      execution.requestId,
+    ]);
+  }
+
+  advance(tx: Tx, attempt: Attempt, { recoveryPoint, state, request }: Advance): Promise<number> {
+    return tx.execute(ADVANCE, [
+      ...fence(attempt),
+      recoveryPoint,
+      json(state),
+      json(request?.body),
+      request?.step ?? null,
+      request?.derivedKey ?? null,
+      this.lease,
+    ]);
+  }
+
+  finish(tx: Tx, attempt: Attempt, reply: Reply): Promise<number> {
+    return tx.execute(FINISH, [
+      ...fence(attempt),
+      reply.status,
+      JSON.stringify(reply.headers),
+      reply.body,
+      this.retentionHours,
+    ]);
+  }
+
+  /** Lets go of a key that is not finished: the next request may take it over at once. */
+  release(tx: Tx, attempt: Attempt, error: string): Promise<number> {
+    return tx.execute(RELEASE, [...fence(attempt), error, this.grace]);
+  }
+
+  /** Leaves the key to a person. */
+  toReview(tx: Tx, attempt: Attempt, reason: string): Promise<number> {
+    return tx.execute(TO_REVIEW, [...fence(attempt), reason]);
+  }
+
+  /** A new owner for a key whose lease is over; `seen` is the version it was read at. */
+  async takeOver(tenantId: string, key: string, seen: number, owner: string): Promise<KeyRow | undefined> {
+    const values = [tenantId, key, this.windowHours, seen, owner, this.lease, this.grace];
+    const [row] = await this.database.query<KeyRow>(TAKE_OVER, values);
+    return row;
+  }
+
+  /** Extends the leases of one tenant's attempts that still hold them. A row locked by its own phase is skipped. */
+  async renew(tenantId: string, attempts: readonly Attempt[]): Promise<number> {
+    const rows = await this.database.queryReserved(RENEW, [
+      tenantId,
+      attempts.map(({ execution }) => execution.key),
+      attempts.map(({ owner }) => owner),
+      attempts.map(({ version }) => version),
+      this.lease,
+    ]);
+    return rows.length;
+  }
+}
+
+function fence({ execution, owner, version }: Attempt): unknown[] {
+  return [execution.tenantId, execution.key, owner, version];
+}
+
+function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+const COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
+  request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
+  coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
+  coalesce(expires_at <= now(), false) AS expired,
+  extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
+
+const FENCED = `tenant_id = $1 AND key = $2 AND owner = $3 AND version = $4 AND status = 'in_progress'`;
+
+const FIND = statement(
+  'key_find',
+  `SELECT ${COLUMNS} FROM idempotency_keys WHERE tenant_id = $1 AND key = $2`,
+);
+
+const FIND_SETTLED = statement('key_find_settled', `${FIND.text} FOR UPDATE`);
+
+const CLAIM = statement(
+  'key_claim',
+  `INSERT INTO idempotency_keys AS held (tenant_id, key, id, operation, fingerprint_scheme, fingerprint,
+     member_hashes, status, recovery_point, input, owner, version, locked_until, next_run_at, attempts, request_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, 'in_progress', 'started', $8, $9, $10,
+     now() + make_interval(secs => $11), now() + make_interval(secs => $12), 1, $13)
+   ON CONFLICT (tenant_id, key) DO UPDATE SET
+     id = excluded.id, operation = excluded.operation, fingerprint_scheme = excluded.fingerprint_scheme,
+     fingerprint = excluded.fingerprint, member_hashes = excluded.member_hashes, status = excluded.status,
+     recovery_point = excluded.recovery_point, state = NULL, input = excluded.input, request = NULL,
+     request_step = NULL, request_derived_key = NULL, first_sent_at = NULL, owner = excluded.owner,
+     version = excluded.version, locked_until = excluded.locked_until, next_run_at = excluded.next_run_at,
+     attempts = 1, last_error = NULL, request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL,
+     reply_body = NULL, created_at = now(), completed_at = NULL, expires_at = NULL
+   WHERE held.status = 'finished' AND held.expires_at <= now() AND held.version = excluded.version - 1`,
+);
+
+const ADVANCE = statement(
+  'key_advance',
+  `UPDATE idempotency_keys SET recovery_point = $5, state = $6, request = $7, request_step = $8,
+     request_derived_key = $9, first_sent_at = CASE WHEN $9::text IS NULL THEN NULL ELSE now() END,
+     version = version + 1, locked_until = now() + make_interval(secs => $10)
+   WHERE ${FENCED}`,
+);
+
+const FINISH = statement(
+  'key_finish',
+  `UPDATE idempotency_keys SET status = 'finished', recovery_point = 'finished', state = NULL, input = NULL,
+     request = NULL, version = version + 1, locked_until = NULL, reply_status = $5, reply_headers = $6,
+     reply_body = $7, completed_at = now(), expires_at = now() + make_interval(hours => $8)
+   WHERE ${FENCED}`,
+);
+
+const RELEASE = statement(
+  'key_release',
+  `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
+     next_run_at = now() + make_interval(secs => $6)
+   WHERE ${FENCED}`,
+);
+
+const TO_REVIEW = statement(
+  'key_to_review',
+  `UPDATE idempotency_keys SET status = 'review', locked_until = NULL, version = version + 1, last_error = $5
+   WHERE ${FENCED}`,
+);
+
+const TAKE_OVER = statement(
+  'key_take_over',
+  `UPDATE idempotency_keys SET owner = $5, version = version + 1, attempts = attempts + 1,
+     locked_until = now() + make_interval(secs => $6), next_run_at = now() + make_interval(secs => $7)
+   WHERE tenant_id = $1 AND key = $2 AND version = $4 AND status = 'in_progress'
+     AND (locked_until IS NULL OR locked_until <= now())
+   RETURNING ${COLUMNS}`,
+);
+
+const RENEW = statement(
+  'key_renew',
+  `UPDATE idempotency_keys SET locked_until = now() + make_interval(secs => $5)
+   WHERE tenant_id = $1 AND key IN (
+     SELECT key FROM idempotency_keys
+     WHERE tenant_id = $1 AND status = 'in_progress'
+       AND (key, owner, version) IN (SELECT * FROM unnest($2::text[], $3::uuid[], $4::int[]))
+     FOR UPDATE SKIP LOCKED)
+   RETURNING key`,
+);

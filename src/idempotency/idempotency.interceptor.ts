@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { ModuleRef, Reflector } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { lastValueFrom, of, type Observable } from 'rxjs';
+import { typeid } from 'typeid-js';
+import { Config } from '../config/config.js';
+import { Attempt } from './attempt.js';
+import { Fault } from './fault-points.js';
+import { differences, fingerprint, type Fingerprint } from './fingerprint.js';
+import { isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
+import { IdempotencyKeyStore } from './idempotency-key.store.js';
+import { IDEMPOTENT_ROUTE, type IdempotentRoute, type OperationHolder } from './idempotent-route.js';
+import { storedReply } from './local-work.js';
+import type { AnyOperation, Reply } from './operation.js';
+import { OperationRunner, type RunOptions } from './operation-runner.js';
+import { keyInUse, keyMismatch, keyUnderReview, KeyTaken, LeaseLost } from './outcomes.js';
+
+/** What is sent, and whose it was first. */
+interface Answer {
+  readonly reply: Reply;
+  readonly originalRequestId: string;
+  readonly replayed: boolean;
+}
+
+/** A request with a key, on its way to an answer. */
+interface KeyedRequest {
+  readonly tenantId: string;
+  readonly key: string;
+  readonly requestId: string;
+  readonly fingerprint: Fingerprint;
+  readonly operation: AnyOperation;
+  readonly options: RunOptions;
+  /** Runs the pipes and the handler, once: a body that they refuse has left no trace yet. */
+  readonly input: () => Promise<unknown>;
+}
+
+/** Losing the key to another request more often than this is not bad luck but contention: 409. */
+const MAX_READS = 4;
+
+/**
+ * Answers a request that carries a key: run it, resume it, replay it, or refuse it (409, 422). The row is read
+ * first, in one round trip and with no transaction open while pipes validate; who may write is decided by the claim.
+ */
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  constructor(
+    private readonly store: IdempotencyKeyStore,
+    private readonly runner: OperationRunner,
+    private readonly modules: ModuleRef,
+    private readonly reflector: Reflector,
+    private readonly config: Config,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<undefined>> {
+    const http = context.switchToHttp();
+    const route = this.reflector.get<IdempotentRoute>(IDEMPOTENT_ROUTE, context.getHandler());
+    const request = this.keyed(http.getRequest<FastifyRequest>(), route, next);
+    send(http.getResponse<FastifyReply>(), await this.answer(request));
+    return of(undefined);
+  }
+
+  private keyed(request: FastifyRequest, route: IdempotentRoute, next: CallHandler): KeyedRequest {
+    const { tenant, idempotencyKey: key } = request;
+    if (!tenant || key === undefined)
+      throw new Error('The tenant guard and the key guard come before this interceptor');
+    let input: Promise<unknown> | undefined;
+    return {
+      tenantId: tenant.id,
+      key,
+      requestId: request.id,
+      fingerprint: fingerprint(request, this.config.hashSecret, route.notFingerprinted),
+      operation: this.modules.get<OperationHolder>(route.holder, { strict: false }).operation,
+      options: this.options(request),
+      input: () => (input ??= lastValueFrom(next.handle())),
+    };
+  }
+
+  private options(request: FastifyRequest): RunOptions {
+    const header = this.config.faults ? request.headers['sandbox-fault'] : undefined;
+    if (typeof header !== 'string') return {};
+    return { fault: Fault.parse(header), loseReply: () => request.raw.socket.destroy() };
+  }
+
+  private async answer(request: KeyedRequest): Promise<Answer> {
+    for (let reads = 1; reads <= MAX_READS; reads++) {
+      const row = await this.store.find(request.tenantId, request.key);
+      try {
+        return await (row && !row.expired ? this.known(request, row) : this.first(request, row));
+      } catch (error) {
+        if (!(error instanceof KeyTaken || error instanceof LeaseLost)) throw error;
+      }
+    }
+    throw keyInUse(null);
+  }
+
+  private async first(request: KeyedRequest, expired: KeyRow | undefined): Promise<Answer> {
+    const { tenantId, key, requestId, operation } = request;
+    const input = await request.input();
+    const execution = {
+      tenantId,
+      key,
+      id: typeid('idem').toString(),
+      operation: operation.name,
+      input,
+      requestId,
+    };
+    const attempt = Attempt.first(
+      execution,
+      randomUUID(),
+      { fingerprint: request.fingerprint },
+      expired?.version ?? 0,
+    );
+    return this.run(request, attempt);
+  }
+
+  /** Mismatch comes before in use: another request under this key is wrong now, and will be wrong later. */
+  private async known(request: KeyedRequest, row: KeyRow): Promise<Answer> {
+    const differs = differences(storedFingerprint(row), request.fingerprint);
+    if (differs.length > 0) throw keyMismatch(differs);
+    const reply = storedReply(row);
+    if (reply) return { reply, originalRequestId: row.request_id, replayed: true };
+    if (row.status === 'review') throw keyUnderReview();
+    if (isLive(row)) throw keyInUse(row.lease_remaining);
+    return this.resume(request, row);
+  }
+
+  /** Runs the stored input: the pipes may have changed since, and what was accepted once is not asked again. */
+  private async resume(request: KeyedRequest, { version }: KeyRow): Promise<Answer> {
+    const { tenantId, key } = request;
+    const row = await this.store.takeOver(tenantId, key, version, randomUUID());
+    if (!row) throw new KeyTaken();
+    return this.run(request, Attempt.resumed(tenantId, key, row));
+  }
+
+  private async run({ operation, options }: KeyedRequest, attempt: Attempt): Promise<Answer> {
+    const reply = await this.runner.run(operation, attempt, options);
+    return { reply, originalRequestId: attempt.execution.requestId, replayed: false };
+  }
+}
+
+function send(response: FastifyReply, { reply, originalRequestId, replayed }: Answer): void {
+  void response
+    .code(reply.status)
+    .headers({ ...reply.headers, 'Original-Request': originalRequestId })
+    .headers(replayed ? { 'Idempotent-Replayed': 'true' } : {})
+    .send(reply.body);
+}

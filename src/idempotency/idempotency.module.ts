@@ -1,0 +1,14 @@
+import { Global, Module } from '@nestjs/common';
+import { IdempotencyKeyStore } from './idempotency-key.store.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import { LocalWork } from './local-work.js';
+import { OperationRunner } from './operation-runner.js';
+import { Reviews } from './reviews.js';
+
+/** The engine. Global, as `@Idempotent()` needs its parts in whichever module the controller is. */
+@Global()
+@Module({
+  providers: [IdempotencyKeyStore, LeaseKeeper, LocalWork, OperationRunner, Reviews],
+  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner],
+})
+export class IdempotencyModule {}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { isLockTimeout, isRetryable, isStoreUnavailable } from '../database/errors.js';
+import { CommitUnknown, Database, type Tx } from '../database/transaction.js';
+import type { Attempt } from './attempt.js';
+import type { KeyRow } from './idempotency-key.row.js';
+import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
+import { Reply } from './operation.js';
+import { KeyTaken, LeaseLost } from './outcomes.js';
+
+/** Writes the business rows of a stretch of phases, and says where it ended. */
+export type Write = (tx: Tx) => Promise<Reply | Advance>;
+
+/** Called when everything is written and nothing is committed, and again when it is. */
+export interface CommitHooks {
+  beforeCommit(reached: string, tx: Tx): Promise<void>;
+  afterCommit(reached: string): Promise<void>;
+}
+
+/** Serialization failures and deadlocks: the second try nearly always goes through. */
+const MAX_TRIES = 4;
+
+/**
+ * Commits local work: the claim where the key has no row yet, the business rows, and the recovery point or the
+ * stored reply, in one transaction. That last write is the fence: COMMIT is sent only after it changed its one row.
+ */
+@Injectable()
+export class LocalWork {
+  constructor(
+    private readonly database: Database,
+    private readonly store: IdempotencyKeyStore,
+  ) {}
+
+  /**
+   * Moves `attempt` on to where `write` ended. @returns the reply, where it ended with one
+   * @throws KeyTaken, LeaseLost, or what `write` throws, after a rollback
+   */
+  async commit(attempt: Attempt, write: Write, hooks: CommitHooks): Promise<Reply | undefined> {
+    let doubted = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.commitOnce(attempt, write, hooks);
+      } catch (error) {
+        if (error instanceof CommitUnknown || (error instanceof KeyTaken && doubted)) {
+          doubted = true;
+          const row = await this.committedRow(attempt);
+          if (row) return resumeFrom(attempt, row);
+          if (error instanceof KeyTaken) throw error;
+        } else if (!isRetryable(error)) throw error;
+        if (tries === MAX_TRIES) throw error;
+        await sleep(Math.random() * 20 * 2 ** tries);
+      }
+    }
+  }
+
+  private async commitOnce(attempt: Attempt, write: Write, hooks: CommitHooks): Promise<Reply | undefined> {
+    const end = await this.database.transaction(async (tx) => {
+      const written = await this.written(tx, attempt, write);
+      const fence =
+        written instanceof Reply
+          ? this.store.finish(tx, attempt, written)
+          : this.store.advance(tx, attempt, written);
+      if ((await fence) !== 1) throw new LeaseLost();
+      await hooks.beforeCommit(nameOf(written), tx);
+      return written;
+    });
+    moveOn(attempt, end);
+    await hooks.afterCommit(nameOf(end));
+    return end instanceof Reply ? end : undefined;
+  }
+
+  /** The claim shares its flight with what `write` sends; what `write` makes of it counts only if the claim won. */
+  private async written(tx: Tx, attempt: Attempt, write: Write): Promise<Reply | Advance> {
+    const claim = attempt.unclaimed && this.store.claim(tx, attempt, attempt.unclaimed);
+    const [written] = await Promise.allSettled([write(tx)]);
+    if (claim && (await claim.catch(refuseWaiting)) !== 1) throw new KeyTaken();
+    if (written.status === 'rejected') throw written.reason;
+    return written.value;
+  }
+
+  /**
+   * After a COMMIT whose answer was lost: the row, if that COMMIT happened. A first commit that cannot be seen yet
+   * may still be on its way; the claim is then made again, and a conflict that carries our own token says so.
+   * @throws LeaseLost
+   */
+  private async committedRow(attempt: Attempt): Promise<KeyRow | undefined> {
+    const { tenantId, key } = attempt.execution;
+    const row = await this.patiently(() => this.store.findSettled(tenantId, key));
+    if (row?.owner === attempt.owner) return row.version > attempt.version ? row : undefined;
+    if (attempt.unclaimed) return undefined;
+    throw new LeaseLost();
+  }
+
+  /** The connection was just lost; the next one may take a moment. */
+  private async patiently<T>(read: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await read();
+      } catch (error) {
+        if (tries === MAX_TRIES || !isStoreUnavailable(error)) throw error;
+        await sleep(50 * 2 ** tries);
+      }
+    }
+  }
+}
+
+/** Waiting too long for another first phase with this key is being second, too. */
+function refuseWaiting(error: unknown): number {
+  if (isLockTimeout(error)) return 0;
+  throw error;
+}
+
+function moveOn(attempt: Attempt, end: Reply | Advance): void {
+  attempt.unclaimed = undefined;
+  attempt.version += 1;
+  attempt.leasedAt = performance.now();
+  if (end instanceof Reply) return;
+  attempt.recoveryPoint = end.recoveryPoint;
+  attempt.state = end.state;
+  attempt.request = end.request && { ...end.request, windowOver: false };
+}
+
+function resumeFrom(attempt: Attempt, row: KeyRow): Reply | undefined {
+  attempt.adopt(row);
+  return storedReply(row);
+}
+
+/** @returns undefined while the key is not finished */
+export function storedReply({ reply_status, reply_headers, reply_body }: KeyRow): Reply | undefined {
+  return reply_status === null || reply_body === null
+    ? undefined
+    : new Reply(reply_status, reply_headers ?? {}, reply_body);
+}
+
+function nameOf(end: Reply | Advance): string {
+  return end instanceof Reply ? 'finished' : end.recoveryPoint;
+}

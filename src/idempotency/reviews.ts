@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { typeid } from 'typeid-js';
+import { Database, statement } from '../database/transaction.js';
+import type { Attempt } from './attempt.js';
+import { IdempotencyKeyStore } from './idempotency-key.store.js';
+import { LeaseLost } from './outcomes.js';
+
+export interface ReviewQuestion {
+  /** A stable code for why a person is asked. */
+  readonly reason: string;
+  /** What is known; no secrets, no values of the request. */
+  readonly evidence: Readonly<Record<string, unknown>>;
+}
+
+/** Opens questions that no program may decide. From then on nothing runs the key until a person has answered. */
+@Injectable()
+export class Reviews {
+  constructor(
+    private readonly database: Database,
+    private readonly store: IdempotencyKeyStore,
+  ) {}
+
+  /** @throws LeaseLost */
+  async open(attempt: Attempt, { reason, evidence }: ReviewQuestion): Promise<void> {
+    const { tenantId, id } = attempt.execution;
+    await this.database.transaction(async (tx) => {
+      tx.send(OPEN, [tenantId, typeid('rev').toString(), id, reason, JSON.stringify(evidence)]);
+      if ((await this.store.toReview(tx, attempt, reason)) !== 1) throw new LeaseLost();
+    });
+  }
+}
+
+const OPEN = statement(
+  'review_open',
+  `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, reason, evidence)
+   VALUES ($1, $2, 'idempotency_key', $3, $4, $5)
+   ON CONFLICT (tenant_id, subject_kind, subject_id, reason) WHERE decided_at IS NULL DO NOTHING`,
+);
