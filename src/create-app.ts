@@ -1,0 +1,19 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from './app.module.js';
+import type { Config } from './config/config.js';
+import { configureApp } from './http/configure-app.js';
+import { createLogger, NestLogger } from './http/logger.js';
+import { serverOptions } from './http/server-options.js';
+
+/** The application as it is served, for the processes and the tests alike. It does not listen yet. */
+export async function createApp(config: Config): Promise<NestFastifyApplication> {
+  const logger = createLogger(config);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.for(config),
+    new FastifyAdapter(serverOptions(logger)),
+    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
+  );
+  configureApp(app);
+  return app;
+}

@@ -1,0 +1,37 @@
+import type { ConnectionError, FastifyInstance } from 'fastify';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Problem } from './problem.js';
+import { headersTooLarge, malformedRequest, requestTimedOut } from './problems.js';
+import { newRequestId } from './request-id.js';
+
+/**
+ * Answers what Node's parser could not read as a request. There is no request and no reply object then, only
+ * the socket, which is closed: nobody knows where the next request would begin.
+ */
+export function answerBrokenRequest(this: FastifyInstance, error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy(error);
+    return;
+  }
+  socket.end(render(problemFor(error.code)));
+}
+
+function problemFor(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge();
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimedOut();
+  return malformedRequest('The request is not valid HTTP.');
+}
+
+function render(problem: Problem): string {
+  const body = JSON.stringify(problem);
+  const { status } = problem.details;
+  const headers = {
+    ...problem.headers,
+    'Request-Id': newRequestId(),
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+}

@@ -1,0 +1,75 @@
+import type { LoggerService } from '@nestjs/common';
+import { destination, pino, type Level, type Logger } from 'pino';
+import type { Config } from '../config/config.js';
+
+/**
+ * The one logger of a process: lines of JSON on standard output.
+ * Written without waiting for the pipe: a slow reader of logs must not slow a checkout down.
+ */
+export function createLogger({ logLevel: level, role }: Pick<Config, 'logLevel' | 'role'>): Logger {
+  return pino(
+    {
+      level,
+      base: { role }, // host and process id are the platform's to add
+      redact: { paths: SECRETS, censor: '[redacted]' },
+      serializers: { err: describeError },
+    },
+    destination({ sync: false }),
+  );
+}
+
+/** Nothing logs headers today; whoever starts to will not leak these. */
+const SECRETS = ['authorization', '["idempotency-key"]', 'cookie', '["set-cookie"]'].flatMap((name) => {
+  const member = name.startsWith('[') ? name : `.${name}`;
+  return [`headers${member}`, `*.headers${member}`];
+});
+
+/**
+ * What an error may say in a log. Its other members stay out: pg's and TypeORM's errors carry the statement's
+ * values (`detail`, `parameters`), and an address in a message is nobody's business either.
+ */
+function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: withoutAddresses(String(error)) };
+  const { name, message, stack, code, cause } = error as Error & { code?: unknown };
+  return {
+    type: name,
+    message: withoutAddresses(message),
+    stack: withoutAddresses(stack ?? ''),
+    ...(code === undefined ? {} : { code }),
+    ...(cause === undefined ? {} : { cause: describeError(cause) }),
+  };
+}
+
+function withoutAddresses(text: string): string {
+  return text.replace(/[^\s@"'<>(),;:=]+@[^\s@"'<>(),;:=]+/g, '[address]');
+}
+
+/** What Nest says of its own boot: of use to whoever wires modules, not to whoever runs the service. */
+const BOOT = new Set([
+  'NestFactory',
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestApplication',
+]);
+
+/** Nest's own lines, in the same stream and form as ours. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log = (message: unknown, ...rest: unknown[]): void => this.write('info', message, rest);
+  error = (message: unknown, ...rest: unknown[]): void => this.write('error', message, rest);
+  warn = (message: unknown, ...rest: unknown[]): void => this.write('warn', message, rest);
+  debug = (message: unknown, ...rest: unknown[]): void => this.write('debug', message, rest);
+  verbose = (message: unknown, ...rest: unknown[]): void => this.write('trace', message, rest);
+  fatal = (message: unknown, ...rest: unknown[]): void => this.write('fatal', message, rest);
+
+  /** Nest hands the name of the class over as the last argument. */
+  private write(level: Level, message: unknown, rest: unknown[]): void {
+    const context = rest.at(-1);
+    const at = level === 'info' && BOOT.has(String(context)) ? 'debug' : level;
+    if (message instanceof Error)
+      this.logger[at]({ context, err: message }, withoutAddresses(message.message));
+    else this.logger[at]({ context }, withoutAddresses(String(message)));
+  }
+}

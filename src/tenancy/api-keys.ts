@@ -1,0 +1,45 @@
+import { createHmac } from 'node:crypto';
+import { statement, type Database } from '../database/transaction.js';
+import type { Tenant } from './tenant.js';
+
+/** What is stored of a key: enough to recognise it, too little to use it. */
+export function hashApiKey(key: string, secret: string): Buffer {
+  return createHmac('sha256', secret).update(key).digest();
+}
+
+/** @returns undefined where the key is unknown or revoked */
+export async function findTenantByApiKey(database: Database, hash: Buffer): Promise<Tenant | undefined> {
+  const [row] = await database.query<{ tenant_id: string }>(FIND_TENANT, [hash]);
+  return row && { id: row.tenant_id };
+}
+
+/** Adding the same tenant again changes nothing, so that a seed can be run at every start. */
+export async function addTenant(database: Database, tenant: { id: string; name: string }): Promise<void> {
+  await database.query(ADD_TENANT, [tenant.id, tenant.name]);
+}
+
+/** Lets `key` speak for the tenant from now on. Adding it again changes nothing. */
+export async function addApiKey(
+  database: Database,
+  tenantId: string,
+  key: string,
+  secret: string,
+): Promise<void> {
+  await database.query(ADD_API_KEY, [hashApiKey(key, secret), tenantId, key.slice(0, PREFIX_LENGTH)]);
+}
+
+/** `ck_live_` or `ck_test_`: says which kind of key it was, and nothing of its secret part. */
+const PREFIX_LENGTH = 8;
+
+const FIND_TENANT = statement(
+  'tenant_find_by_api_key',
+  'SELECT tenant_id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL',
+);
+const ADD_TENANT = statement(
+  'tenant_add',
+  'INSERT INTO tenants (id, name) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING',
+);
+const ADD_API_KEY = statement(
+  'api_key_add',
+  'INSERT INTO api_keys (hash, tenant_id, prefix) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING',
+);

@@ -1,0 +1,33 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { unauthenticated } from '../http/problems.js';
+import { Public } from '../http/public.decorator.js';
+import { Authenticator } from './authenticator.js';
+
+/** Global, so that a route that says nothing is closed. Guards run before anything reads the body or the key. */
+@Injectable()
+export class TenantGuard implements CanActivate {
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly reflector: Reflector,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (this.reflector.getAllAndOverride(Public, [context.getHandler(), context.getClass()])) return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    request.tenant = await this.authenticate(request.headers.authorization);
+    request.annotations = { ...request.annotations, tenant: request.tenant.id };
+    return true;
+  }
+
+  private async authenticate(header: string | undefined) {
+    const apiKey = BEARER.exec(header ?? '')?.[1];
+    const tenant = apiKey && (await this.authenticator.tenantOf(apiKey));
+    if (!tenant) throw unauthenticated();
+    return tenant;
+  }
+}
+
+/** RFC 6750; no key of ours is longer, and nothing longer is worth hashing. */
+const BEARER = /^Bearer +([\w.~+/-]{1,200}=*) *$/i;
