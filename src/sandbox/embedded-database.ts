@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { addressOf, ensureDatabase, startPostgres, type Postgres } from './postgres.js';
+import { PostgresHold } from './postgres-hold.js';
+import { findPostmaster } from './postmaster.js';
+import type { SandboxSettings } from './settings.js';
+
+type Settings = Pick<SandboxSettings, 'dataDir' | 'ports'>;
+
+const DATABASE = 'checkout';
+
+/** The port of our own server where it runs already: a killed run left it, or a sandbox is on. */
+export async function portInUse(dataDir: string): Promise<number | undefined> {
+  return (await findPostmaster(folderIn(dataDir)))?.port;
+}
+
+export function urlOn(port: number): string {
+  return addressOf(port, DATABASE);
+}
+
+function folderIn(dataDir: string): string {
+  return join(dataDir, 'postgres');
+}
+
+/** The sandbox's own PostgreSQL. This process is in charge of it until `stop`: killed, it is started again. */
+export class EmbeddedDatabase {
+  private readonly folder: string;
+  private stopping = false;
+  private starting?: Promise<void>;
+  private hold?: PostgresHold;
+  private postgres?: Postgres;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly note: (text: string) => void,
+  ) {
+    this.folder = folderIn(settings.dataDir);
+  }
+
+  get description(): string {
+    const found = this.postgres?.adopted ? ', found running' : '';
+    return `PostgreSQL ${this.postgres?.version} on port ${this.settings.ports.POSTGRES_PORT}${found}`;
+  }
+
+  /** @throws Refusal */
+  start(): Promise<void> {
+    this.starting = this.run();
+    return this.starting;
+  }
+
+  /** Leaves a server alone that another process is in charge of. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    this.stopping = true;
+    await this.starting?.catch(() => undefined);
+    const ours = this.hold ?? this.postgres?.adopted === false;
+    await this.hold?.release();
+    if (ours) await this.postgres?.stop(mode);
+  }
+
+  private async run(): Promise<void> {
+    const port = this.settings.ports.POSTGRES_PORT;
+    await this.take(port);
+    if (this.postgres?.port !== port) await this.move(port);
+    await ensureDatabase(this.postgres!, DATABASE);
+  }
+
+  private async take(port: number): Promise<void> {
+    this.postgres = await startPostgres({ folder: this.folder, port });
+    const url = this.postgres.url('postgres');
+    this.hold = await PostgresHold.take(url, this.settings.dataDir, () => void this.recover());
+  }
+
+  /** A killed run left the server on another port. Moved only now that nobody else is in charge of it. */
+  private async move(port: number): Promise<void> {
+    await this.hold?.release();
+    await this.postgres?.stop();
+    await this.take(port);
+  }
+
+  private async recover(): Promise<void> {
+    if (this.stopping) return;
+    this.note('PostgreSQL ended: starting it again');
+    await this.start().then(
+      () => this.note('PostgreSQL is back'),
+      (error: Error) => this.note(`PostgreSQL does not start: ${error.message}`),
+    );
+  }
+}

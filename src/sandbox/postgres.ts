@@ -1,0 +1,161 @@
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { findAccount, type Account } from './postgres-account.js';
+import { findBinaries, type RunBinary } from './postgres-binaries.js';
+import { findPostmaster, isAlive, type Postmaster } from './postmaster.js';
+import { Refusal } from './refusal.js';
+import { HOST } from './settings.js';
+
+export interface PostgresOptions {
+  /** The cluster's own folder; made on first use. */
+  readonly folder: string;
+  readonly port: number;
+  /** Server settings beyond ours, such as `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A PostgreSQL server in a data folder of ours. It outlives the process that started it, until `stop`. */
+export interface Postgres {
+  /** It was running already, left behind by a run that was killed; perhaps on another port. */
+  readonly adopted: boolean;
+  readonly port: number;
+  readonly version: string;
+  url(database: string): string;
+  /** `fast` ends sessions and writes everything out; `immediate` leaves that to the recovery of the next start. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>;
+}
+
+/** How long a server may take to start, after a crash above all, or to stop. */
+const WAIT_SECONDS = 60;
+
+/** Starts the server, or adopts the one that runs in `folder`. @throws Refusal */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const account = await findAccount(options.folder);
+  const run = await findBinaries(account.prefix);
+  await prepareCluster(options.folder, account, run);
+  const running = await findReady(options.folder);
+  if (!running) await start(options, run);
+  const port = running?.port ?? options.port;
+  return {
+    adopted: running !== undefined,
+    port,
+    version: (await clusterVersion(options.folder)) ?? '',
+    url: (database) => addressOf(port, database),
+    stop: (mode = 'fast') => stop(options.folder, run, mode),
+  };
+}
+
+export function addressOf(port: number, database: string): string {
+  return `postgres://postgres:postgres@${HOST}:${port}/${database}`;
+}
+
+/** initdb works beside the place and moves its result there at the end: a start that is killed leaves no half. */
+async function prepareCluster(folder: string, account: Account, run: RunBinary): Promise<void> {
+  const existing = await clusterVersion(folder);
+  if (existing !== undefined) return requireSameVersion(folder, existing, run);
+  const draft = `${folder}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { recursive: true, mode: 0o700 });
+  await account.own(draft);
+  await run('initdb', ['-D', draft, ...INITDB_OPTIONS]);
+  await rename(draft, folder);
+}
+
+/** The same on every platform, whatever its locale. The server hears this machine only, so nobody is asked for a password. */
+const INITDB_OPTIONS = [
+  '--username=postgres',
+  '--auth=trust',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+];
+
+async function clusterVersion(folder: string): Promise<string | undefined> {
+  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  return version?.trim();
+}
+
+async function requireSameVersion(folder: string, existing: string, run: RunBinary): Promise<void> {
+  const ours = /\d+/.exec(await run('postgres', ['--version']))?.[0];
+  if (existing === ours) return;
+  throw new Refusal(
+    `${folder} was made by PostgreSQL ${existing} and this is PostgreSQL ${ours}: set DATA_DIR to a new folder, or remove this one.`,
+  );
+}
+
+/** The running server, once it has come up; undefined when there is none, or it was on its way down. */
+async function findReady(folder: string): Promise<Postmaster | undefined> {
+  const until = Date.now() + WAIT_SECONDS * 1_000;
+  let found = await findPostmaster(folder);
+  while (found && !found.ready) {
+    if (Date.now() > until)
+      throw new Refusal(
+        `PostgreSQL (process ${found.pid}) hangs in ${folder}: end it, or set DATA_DIR to another folder.`,
+      );
+    await sleep(50);
+    found = await findPostmaster(folder);
+  }
+  return found;
+}
+
+/** pg_ctl gives the server a session of its own, which Ctrl-C in this terminal does not reach. */
+async function start({ folder, port, settings = {} }: PostgresOptions, run: RunBinary): Promise<void> {
+  const log = join(folder, 'server.log');
+  await rm(log, { force: true });
+  const flags = Object.entries({ port: String(port), ...SERVER_SETTINGS, ...settings });
+  const options = flags.map(([name, value]) => `-c ${name}=${value}`).join(' ');
+  await run('pg_ctl', [
+    'start',
+    '-w',
+    '-t',
+    String(WAIT_SECONDS),
+    '-D',
+    folder,
+    '-l',
+    log,
+    '-o',
+    options,
+  ]).catch(async () => {
+    throw new Refusal(
+      `PostgreSQL did not start in ${folder} (${await lastWords(log)}): set DATA_DIR to another folder.`,
+    );
+  });
+}
+
+const SERVER_SETTINGS = {
+  listen_addresses: HOST,
+  unix_socket_directories: '', // their paths have a length limit, and nobody here uses one
+  max_connections: '200',
+  dynamic_shared_memory_type: 'mmap', // in the folder, so that a killed server leaves nothing elsewhere
+};
+
+async function lastWords(log: string): Promise<string> {
+  const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n');
+  const fatal = lines.findLast((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-2) ?? 'it said nothing';
+  return fatal.replace(/^.*(FATAL|PANIC):\s*/, '');
+}
+
+async function stop(folder: string, run: RunBinary, mode: string): Promise<void> {
+  const running = await findPostmaster(folder);
+  if (!running) return;
+  await run('pg_ctl', ['stop', '-w', '-t', String(WAIT_SECONDS), '-m', mode, '-D', folder]).catch(
+    (error: unknown) => {
+      if (isAlive(running.pid)) throw error;
+    },
+  );
+}
+
+/** Makes the database unless it is there. */
+export async function ensureDatabase(postgres: Postgres, name: string): Promise<void> {
+  const client = new pg.Client(postgres.url('postgres'));
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,106 @@
+import { requireReachable } from '../database/cli/connection.js';
+import { migrate } from '../database/migrate.js';
+import { openDataFolder, type DataFolder } from './data-folder.js';
+import { EmbeddedDatabase, portInUse, urlOn } from './embedded-database.js';
+import type { Output } from './output.js';
+import { requireFreePorts } from './ports.js';
+import { Refusal } from './refusal.js';
+import { seedDemoTenants } from './seed.js';
+import { environmentOf, servicesOn, type SandboxEnvironment } from './services.js';
+import type { SandboxSettings } from './settings.js';
+import { SupervisedProcess } from './supervised-process.js';
+
+/** The whole system on one machine. `start` tells the story; `stop` may be called at any time, also halfway. */
+export class Sandbox {
+  private readonly env: SandboxEnvironment;
+  private readonly embedded?: EmbeddedDatabase;
+  private readonly api: SupervisedProcess;
+  private readonly worker: SupervisedProcess;
+  private readonly provider: SupervisedProcess;
+  private readonly mailbox: SupervisedProcess;
+  private folder?: DataFolder;
+  private stopping = false;
+
+  constructor(
+    private readonly settings: SandboxSettings,
+    private readonly output: Output,
+  ) {
+    if (!settings.databaseUrl) this.embedded = new EmbeddedDatabase(settings, (text) => output.note(text));
+    this.env = environmentOf(settings, settings.databaseUrl ?? urlOn(settings.ports.POSTGRES_PORT));
+    const services = servicesOn(settings.ports, this.env);
+    this.api = new SupervisedProcess(services.api, output);
+    this.worker = new SupervisedProcess(services.worker, output);
+    this.provider = new SupervisedProcess(services.provider, output);
+    this.mailbox = new SupervisedProcess(services.mailbox, output);
+  }
+
+  /** @throws Refusal; what was started by then is still to be stopped */
+  async start(): Promise<void> {
+    const { output, settings } = this;
+    const { ports } = settings;
+    await this.claim();
+    await Promise.all([
+      output.step(this.startDatabase(), () => this.embedded?.description ?? 'PostgreSQL of DATABASE_URL'),
+      output.step(this.provider.start(), () => `Payment provider on port ${ports.PROVIDER_PORT}`),
+      output.step(
+        this.mailbox.start(),
+        () => `Mailbox on port ${ports.MAILBOX_PORT}, SMTP on ${ports.SMTP_PORT}`,
+      ),
+    ]);
+    await output.step(
+      this.prepareSchema(),
+      (count) => `Schema (migrations run: ${count}) and two demo tenants`,
+    );
+    await Promise.all([
+      output.step(this.api.start(), () => `API on port ${ports.PORT}`),
+      output.step(this.worker.start(), () => `Worker on port ${ports.WORKER_PORT}`),
+    ]);
+  }
+
+  /** From the outside in: nobody loses what they call. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    for (const process of [this.api, this.worker, this.provider, this.mailbox]) await process.stop();
+    await this.embedded?.stop();
+    await this.folder?.markRunning(false);
+  }
+
+  /** Without waiting for anybody; PostgreSQL recovers by itself at the next start. */
+  async kill(): Promise<void> {
+    this.stopping = true;
+    for (const process of [this.api, this.worker, this.provider, this.mailbox]) process.kill();
+    await this.embedded?.stop('immediate');
+  }
+
+  /** New code for the service; the database, the provider and the mailbox go on. */
+  async reload(): Promise<void> {
+    await Promise.all([this.api.reload(), this.worker.reload()]);
+  }
+
+  private async claim(): Promise<void> {
+    const { dataDir, ports } = this.settings;
+    this.folder = await openDataFolder(dataDir);
+    const inUse = await portInUse(dataDir);
+    const wanted = Object.entries(ports).filter(
+      ([name, port]) => name !== 'POSTGRES_PORT' || (this.embedded && port !== inUse),
+    );
+    await requireFreePorts(wanted, { patient: this.folder.wasKilled });
+  }
+
+  private async startDatabase(): Promise<void> {
+    if (this.embedded) await this.embedded.start();
+    else
+      await requireReachable(this.env.DATABASE_URL).catch((error: Error) => {
+        throw new Refusal(error.message);
+      });
+    await this.folder?.markRunning(true);
+  }
+
+  private async prepareSchema(): Promise<number> {
+    if (this.stopping) throw new Error('Stopped');
+    const { DATABASE_URL, HASH_SECRET, IDEMPOTENCY_LEASE_SECONDS } = this.env;
+    const migrations = await migrate(DATABASE_URL, { lease: Number(IDEMPOTENCY_LEASE_SECONDS) });
+    await seedDemoTenants(DATABASE_URL, HASH_SECRET);
+    return migrations.length;
+  }
+}

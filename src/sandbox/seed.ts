@@ -1,0 +1,27 @@
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../database/data-source.js';
+import { Database } from '../database/transaction.js';
+import { addApiKey, addTenant } from '../tenancy/api-keys.js';
+
+/** Two tenants, so that one can see that they do not see one another. Their keys are published: sandbox only. */
+export const DEMO_TENANTS = [
+  { id: 'acme', name: 'Acme', apiKey: 'ck_test_acme' },
+  { id: 'globex', name: 'Globex', apiKey: 'ck_test_globex' },
+] as const;
+
+/** Adds the demo tenants to the database unless they are there. */
+export async function seedDemoTenants(url: string, hashSecret: string): Promise<void> {
+  const dataSource = new DataSource(
+    dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] }),
+  );
+  await dataSource.initialize();
+  try {
+    const database = new Database(dataSource);
+    for (const tenant of DEMO_TENANTS) {
+      await addTenant(database, tenant);
+      await addApiKey(database, tenant.id, tenant.apiKey, hashSecret);
+    }
+  } finally {
+    await dataSource.destroy();
+  }
+}

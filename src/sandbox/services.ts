@@ -1,0 +1,71 @@
+import { SANDBOX_SECRET } from '../config/config.js';
+import { HOST, type Ports, type SandboxSettings } from './settings.js';
+import type { Service } from './supervised-process.js';
+
+/** The addresses that people use. */
+export function urlsOn(ports: Ports) {
+  return {
+    api: `http://${HOST}:${ports.PORT}`,
+    worker: `http://${HOST}:${ports.WORKER_PORT}`,
+    provider: `http://${HOST}:${ports.PROVIDER_PORT}`,
+    mailbox: `http://${HOST}:${ports.MAILBOX_PORT}`,
+    smtp: `smtp://${HOST}:${ports.SMTP_PORT}`,
+  };
+}
+
+/** What a laptop runs in place of a payment provider and a mail server, and the service itself in its two roles. */
+export function servicesOn(ports: Ports, env: NodeJS.ProcessEnv) {
+  const urls = urlsOn(ports);
+  const main = '../main.js';
+  return {
+    provider: {
+      name: 'provider',
+      entry: './mock-provider/main.js',
+      env,
+      readyUrl: `${urls.provider}/_ledger`,
+    },
+    mailbox: { name: 'mailbox', entry: './mailbox/main.js', env, readyUrl: `${urls.mailbox}/messages` },
+    api: { name: 'api', entry: main, env: { ...env, ROLE: 'api' }, readyUrl: `${urls.api}/health/ready` },
+    worker: {
+      name: 'worker',
+      entry: main,
+      env: { ...env, ROLE: 'worker' },
+      readyUrl: `${urls.worker}/health/ready`,
+    },
+  } satisfies Record<string, Service>;
+}
+
+export interface SandboxEnvironment extends NodeJS.ProcessEnv {
+  readonly DATABASE_URL: string;
+  readonly HASH_SECRET: string;
+  readonly IDEMPOTENCY_LEASE_SECONDS: string;
+}
+
+/** Defaults first, then what the caller set, then what makes the processes one system. */
+export function environmentOf(
+  { env, ports, dataDir }: SandboxSettings,
+  databaseUrl: string,
+): SandboxEnvironment {
+  const urls = urlsOn(ports);
+  return {
+    HASH_SECRET: SANDBOX_SECRET,
+    FAULTS: 'on',
+    // Short, so that a person who breaks something does not wait half a minute to see it mended.
+    IDEMPOTENCY_LEASE_SECONDS: '5',
+    COMPLETER_GRACE_SECONDS: '10',
+    ...withoutEmpty(env),
+    NODE_ENV: 'development',
+    HOST,
+    ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)])),
+    DATA_DIR: dataDir,
+    DATABASE_URL: databaseUrl,
+    STRIPE_API_URL: urls.provider,
+    STRIPE_API_KEY: 'sk_test_sandbox',
+    PROVIDER_KEY_PREFIX: 'sandbox',
+    SMTP_URL: urls.smtp,
+  };
+}
+
+function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}

@@ -1,0 +1,43 @@
+/** Ctrl-C under npm arrives twice within milliseconds, from the terminal and from npm; that is not impatience. */
+const SAME_KEYSTROKE_MS = 500;
+
+/** How often to look whether npm is still there. */
+const LOOK_MS = 500;
+
+export interface Leaving {
+  /** Ends what runs, in order, and then this process. */
+  stop(): Promise<void>;
+  /** Asked for a second time: ends it now. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Calls `stop` once, when this process should end: a signal, a closed terminal, or an npm that was killed and would
+ * otherwise leave us running where nobody sees us.
+ */
+export function onTermination({ stop, kill }: Leaving): { readonly begun: boolean } {
+  const state = { begun: false };
+  let since = 0;
+  const leave = () => {
+    if (state.begun && Date.now() - since > SAME_KEYSTROKE_MS) void kill();
+    if (state.begun) return;
+    state.begun = true;
+    since = Date.now();
+    void stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, leave);
+  process.stdout.on('error', () => undefined); // the terminal may be gone before we are
+  process.stderr.on('error', () => undefined);
+  if (process.env['npm_lifecycle_event']) onceOrphaned(leave);
+  return state;
+}
+
+function onceOrphaned(then: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    then();
+  }, LOOK_MS);
+  timer.unref();
+}
