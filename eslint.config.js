@@ -46,6 +46,9 @@ export default defineConfig(
       // `async` says that a function may one day wait; an interface often asks for it.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
+      // Bytes are compared with their names.
+      '@typescript-eslint/no-unsafe-enum-comparison': 'off',
+      '@typescript-eslint/consistent-type-definitions': 'off',
       eqeqeq: 'error',
     },
   },
@@ -54,9 +57,9 @@ export default defineConfig(
     rules: {
       // Small enough to be read at one sitting: a file has one subject, a function one thought.
       'max-lines': ['error', { max: 220, skipBlankLines: true, skipComments: true }],
-      'max-lines-per-function': ['error', { max: 45, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'max-depth': ['error', 3],
-      'max-params': ['error', 5],
+      'max-params': ['error', 6],
       complexity: ['error', 12],
       '@typescript-eslint/no-explicit-any': 'error',
       'no-restricted-properties': ['error', NUMBER_FORMAT],
@@ -79,6 +82,7 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/unbound-method': 'off',
     },
   },
   {
