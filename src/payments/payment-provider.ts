@@ -10,6 +10,8 @@ export interface ChargeRequest {
   readonly currency: string;
   /** A token such as `pm_card_visa`; never a card number. */
   readonly paymentMethod: string;
+  /** Where the customer comes back to after an authentication at the bank; frozen like all the rest. */
+  readonly returnUrl?: string;
 }
 
 export interface RefundRequest {

@@ -1,0 +1,81 @@
+import { invalidRequest } from './provider-error.js';
+
+/**
+ * - `delay`: acts at once and answers `delayMs` later; until then its key is in use.
+ * - `decline`: the issuer refuses the next charge, whatever the card.
+ * - `error_before`: 500, nothing done and nothing stored. `error_after`: done, and the 500 is stored and replayed.
+ * - `drop_before`, `drop_after`: the connection breaks before or after acting.
+ * - `conflict`: 409, as if the key were in use. `rate_limit`: 429.
+ * - `down`: 503 to calls, and to look-ups as long as it lasts. `search_down`: 503 to searches and lists.
+ */
+const KINDS = [
+  'delay',
+  'decline',
+  'error_before',
+  'error_after',
+  'drop_before',
+  'drop_after',
+  'conflict',
+  'rate_limit',
+  'down',
+  'search_down',
+] as const;
+
+export type FaultKind = (typeof KINDS)[number];
+
+/** Kinds that wait for webhooks, which this provider does not send. */
+const NOT_YET = ['webhook_delay', 'webhook_duplicate', 'webhook_reorder', 'webhook_drop'];
+
+export interface Fault {
+  readonly kind: FaultKind;
+  /** How much later the answer comes, or the break of the connection. */
+  readonly delayMs: number;
+}
+
+/** What goes wrong next, in the order in which it was asked for. */
+export class Faults {
+  private pending: { readonly fault: Fault; times: number }[] = [];
+
+  /** @param body `{ kind, times?, delayMs? }` @throws ProviderError 400 */
+  add(body: unknown): void {
+    const { kind, times = 1, delayMs = 0 } = (body ?? {}) as Record<string, unknown>;
+    if (NOT_YET.includes(kind as string))
+      throw invalidRequest(`This provider sends no webhooks: ${String(kind)}.`);
+    if (!KINDS.includes(kind as FaultKind)) throw invalidRequest(`kind must be one of ${KINDS.join(', ')}.`);
+    if (!isCount(times) || times < 1) throw invalidRequest('times must be an integer from 1.');
+    if (!isCount(delayMs) || (kind === 'delay' && delayMs < 1))
+      throw invalidRequest('delayMs must be in milliseconds.');
+    this.pending.push({ fault: { kind: kind as FaultKind, delayMs }, times });
+  }
+
+  clear(): void {
+    this.pending = [];
+  }
+
+  /** The fault that this POST meets, and uses up. @param charging whether it attempts a charge */
+  takeForCall(charging: boolean): Fault | undefined {
+    return this.take((kind) => kind !== 'search_down' && (kind !== 'decline' || charging));
+  }
+
+  /** The fault that a search or list meets, and uses up. */
+  takeForLookup(): Fault | undefined {
+    return this.take((kind) => kind === 'search_down');
+  }
+
+  /** An outage meets reads as well; only POSTs count towards its end. */
+  get isDown(): boolean {
+    return this.pending.find(({ fault }) => fault.kind !== 'search_down')?.fault.kind === 'down';
+  }
+
+  private take(meets: (kind: FaultKind) => boolean): Fault | undefined {
+    const next = this.pending.find(({ fault }) => meets(fault.kind));
+    if (!next) return undefined;
+    next.times -= 1;
+    this.pending = this.pending.filter(({ times }) => times > 0);
+    return next.fault;
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
