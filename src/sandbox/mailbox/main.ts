@@ -11,6 +11,8 @@ import { smtpServer } from './smtp.js';
  * A mailbox that takes every mail, as a process of its own: SMTP on SMTP_PORT, the mails on MAILBOX_PORT.
  * With DATA_DIR it keeps them over a restart.
  */
+process.once('disconnect', () => process.exit(0)); // whoever started it is gone; what was not confirmed comes again
+
 const { DATA_DIR, SMTP_PORT = '1025', MAILBOX_PORT = '1080' } = process.env;
 
 const store = await MailStore.open(DATA_DIR && join(DATA_DIR, 'mailbox'));
@@ -23,10 +25,9 @@ http.on('error', refuseIfTaken('MAILBOX_PORT', MAILBOX_PORT));
 smtp.listen(Number(SMTP_PORT), HOST);
 http.listen(Number(MAILBOX_PORT), HOST);
 await Promise.all([once(smtp.server, 'listening'), once(http, 'listening')]);
-console.log(`Mailbox ready: smtp://${HOST}:${portOf(smtp.server)} http://${HOST}:${portOf(http)}`);
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop);
-process.once('disconnect', stop); // whoever started it is gone
+console.log(`Mailbox ready: smtp://${HOST}:${portOf(smtp.server)} http://${HOST}:${portOf(http)}`);
 
 function stop(): void {
   http.close();
