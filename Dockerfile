@@ -31,7 +31,8 @@ HEALTHCHECK --interval=5s --timeout=3s --start-period=15s CMD ["node", "-e", "co
 CMD ["node", "dist/src/main.js"]
 
 FROM service AS sandbox
-ENV NODE_ENV=development DATA_DIR=/data PROVIDER_PORT=4242
+ENV NODE_ENV=development HOST=0.0.0.0 DATA_DIR=/data PROVIDER_PORT=4242
+COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/sandbox ./dist/src/sandbox
 USER root
 RUN mkdir /data && chown node:node /data

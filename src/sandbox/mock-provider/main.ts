@@ -2,7 +2,7 @@ import { mockProvider } from './server.js';
 
 /**
  * The mock provider as a process of its own: its ledger must not die with the service whose crashes are tried.
- * PROVIDER_PORT (default 4242; 0 takes any free port), DATA_DIR (its ledger; without it, memory only).
+ * PROVIDER_PORT (default 4242; 0 takes any free port), HOST (default 127.0.0.1), DATA_DIR (its ledger; without it, memory only).
  */
 const port = Number(process.env['PROVIDER_PORT'] || 4242);
 const app = mockProvider(process.env['DATA_DIR'] || undefined);
@@ -17,7 +17,7 @@ process.once('SIGINT', () => void stop());
 process.once('disconnect', () => void stop()); // whoever started it is gone
 
 try {
-  const url = await app.listen({ port, host: '127.0.0.1' });
+  const url = await app.listen({ port, host: process.env['HOST'] || '127.0.0.1' });
   console.log(`mock provider listening on ${url}`);
 } catch (error) {
   const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
