@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Mail } from '../../src/sandbox/mailbox/mail.js';
 import { freePort } from './free-port.js';
@@ -10,6 +11,8 @@ export interface Mailbox {
   readonly url: string;
   readonly ports: { readonly smtp: number; readonly http: number };
   messages(): Promise<Mail[]>;
+  /** Waits until there are at least so many. */
+  received(count: number): Promise<Mail[]>;
   clear(): Promise<void>;
   fault(fault: {
     kind: 'reject' | 'defer' | 'delay' | 'drop';
@@ -38,11 +41,14 @@ export async function startMailbox({
     ended.then((code) => Promise.reject(new Error(`The mailbox ended with ${code} before it was ready`))),
   ]);
   const url = `http://127.0.0.1:${http}`;
+  const messages = async () =>
+    ((await (await fetch(`${url}/messages`)).json()) as { messages: Mail[] }).messages;
   return {
     smtpUrl: `smtp://127.0.0.1:${smtp}`,
     url,
     ports: { smtp, http },
-    messages: async () => ((await (await fetch(`${url}/messages`)).json()) as { messages: Mail[] }).messages,
+    messages,
+    received: (count) => untilLongEnough(messages, count),
     clear: async () => void (await fetch(`${url}/messages`, { method: 'DELETE' })),
     fault: async (fault) =>
       void (await fetch(`${url}/_faults`, { method: 'POST', body: JSON.stringify(fault) })),
@@ -56,3 +62,15 @@ export async function startMailbox({
     },
   };
 }
+
+async function untilLongEnough(messages: () => Promise<Mail[]>, count: number): Promise<Mail[]> {
+  for (const until = Date.now() + PATIENCE_MS; ;) {
+    const found = await messages();
+    if (found.length >= count) return found;
+    if (Date.now() > until)
+      throw new Error(`${found.length} of ${count} mails came within ${PATIENCE_MS} ms`);
+    await sleep(25);
+  }
+}
+
+const PATIENCE_MS = 15_000;
