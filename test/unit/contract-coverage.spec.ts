@@ -35,7 +35,7 @@ describe('The contract and the tests that hold it', () => {
 
   it('lists the tests that name a statement, however their titles are written', () => {
     spec(
-      'it(\'is [K-1]\', f); it.each([1])(\n `is ${1} again [K-2, K-1]`, f); test.concurrent("runs [K-1]", f);',
+      'it(\'is [K-1]\', f); it.each([1])(\n `is ${1} again [K-2, K-1]`, f); test.concurrent("runs [K-2] [K-1]", f);',
     );
     expect(run().status).toBe(0);
     expect(coverage()).toContain(
