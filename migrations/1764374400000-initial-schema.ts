@@ -186,6 +186,7 @@ CREATE TABLE charges (
   failure json,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (tenant_id, id),
+  UNIQUE (tenant_id, derived_key),
   FOREIGN KEY (tenant_id, order_id) REFERENCES orders (tenant_id, id),
   CHECK (status <> 'succeeded' OR provider_id IS NOT NULL)
 ) WITH (fillfactor = 80);

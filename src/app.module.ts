@@ -1,18 +1,30 @@
 import type { DynamicModule } from '@nestjs/common';
+import { ChargeEntity } from './charges/charge.entity.js';
+import { ChargesModule } from './charges/charges.module.js';
+import { CheckoutModule } from './checkout/checkout.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
+import { IdempotencyModule } from './idempotency/idempotency.module.js';
+import { OrderItemEntity } from './orders/order-item.entity.js';
+import { OrderEntity } from './orders/order.entity.js';
+import { OrdersModule } from './orders/orders.module.js';
+import { RelayModule } from './outbox/relay.module.js';
+import { ReceiptsModule } from './receipts/receipts.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
 
+/** What repositories read. */
+const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity];
+
 /** What every process has, whatever its role. */
-const BASE = [DatabaseModule, HttpModule, TenancyModule];
+const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule];
 
 /** What answers clients. */
-const API: NonNullable<DynamicModule['imports']> = [];
+const API = [IdempotencyModule, OrdersModule, ChargesModule, CheckoutModule];
 
 /** What works in the background, in any number of copies. */
-const WORKER: NonNullable<DynamicModule['imports']> = [];
+const WORKER = [RelayModule, ReceiptsModule];
 
 /** The composition root: which parts a process is made of, by its role. */
 export class AppModule {

@@ -1,21 +1,27 @@
-import { Global, Module } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { Module, type DynamicModule } from '@nestjs/common';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Config } from '../config/config.js';
 import { Connection } from './connection.js';
 import { dataSourceOptions } from './data-source.js';
 import { Database } from './transaction.js';
 
-@Global()
-@Module({
-  providers: [
-    {
-      provide: Database,
-      inject: [Config],
-      useFactory: ({ database }: Config) =>
-        new Database(new DataSource(dataSourceOptions(database, { entities: [], migrations: [] }))),
-    },
-    Connection,
-  ],
-  exports: [Database],
-})
-export class DatabaseModule {}
+@Module({})
+export class DatabaseModule {
+  /** @param entities what repositories read; they belong to the features, so the composition root names them */
+  static for(entities: DataSourceOptions['entities']): DynamicModule {
+    return {
+      global: true,
+      module: DatabaseModule,
+      providers: [
+        {
+          provide: Database,
+          inject: [Config],
+          useFactory: ({ database }: Config) =>
+            new Database(new DataSource(dataSourceOptions(database, { entities, migrations: [] }))),
+        },
+        Connection,
+      ],
+      exports: [Database],
+    };
+  }
+}

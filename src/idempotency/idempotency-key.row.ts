@@ -24,6 +24,9 @@ export interface KeyRow {
   readonly reply_status: number | null;
   readonly reply_headers: Readonly<Record<string, string>> | null;
   readonly reply_body: Buffer | null;
+  readonly created_at: Date;
+  readonly completed_at: Date | null;
+  readonly expires_at: Date | null;
   /** Finished, and past its retention: counts as absent. */
   readonly expired: boolean;
   /** Seconds until the lease ends; 0 or less, or null, when the key is free to take over. */

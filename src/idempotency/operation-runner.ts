@@ -4,6 +4,7 @@ import { Config } from '../config/config.js';
 import { isStoreUnavailable } from '../database/errors.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Attempt, FrozenRequest } from './attempt.js';
+import { deriveKey } from './derived-key.js';
 import type { Fault } from './fault-points.js';
 import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -267,7 +268,7 @@ class Stretch {
     const { attempt, operation } = this.course;
     const phase = phaseAt(operation, name);
     if (phase?.kind !== 'foreign') return { recoveryPoint: name, state, request: undefined };
-    const derivedKey = deriveKey(this.config, attempt, phase.step);
+    const derivedKey = deriveKey(this.config, attempt.execution.id, phase.step);
     return { recoveryPoint: name, state, request: { body: request, step: phase.step, derivedKey } };
   }
 }
@@ -278,12 +279,7 @@ function phaseAt({ phases }: AnyOperation, point: string): AnyPhase | undefined 
 
 function runOf(config: Config, attempt: Attempt, state: unknown): Run<unknown> {
   const { tenantId, id, input, requestId } = attempt.execution;
-  return { tenantId, id, input, state, requestId, derivedKey: (step) => deriveKey(config, attempt, step) };
-}
-
-/** From the durable id of the execution, never from the attempt or the client's key: the same for every process. */
-function deriveKey({ provider }: Config, { execution }: Attempt, step: string): string {
-  return `${provider.keyPrefix}:${execution.id}:${step}`;
+  return { tenantId, id, input, state, requestId, derivedKey: (step) => deriveKey(config, id, step) };
 }
 
 function frozenRequest({ request, recoveryPoint }: Attempt): FrozenRequest {

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import {
+  atomicPhase,
+  foreignCall,
+  operation,
+  recoveryPoint,
+  refusal,
+  reply,
+} from '../idempotency/operation.js';
+import type { Point, Reply } from '../idempotency/operation.js';
+import type { Order } from '../orders/order.js';
+import {
+  orderAlreadyPaid,
+  orderCanceled,
+  orderNotFound,
+  orderPaymentInProgress,
+} from '../orders/order.problems.js';
+import { lockOrder } from '../orders/order.store.js';
+import { Outbox } from '../outbox/outbox.js';
+import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
+import { chargeBody, chargeRequest, newCharge, type Charge } from './charge.js';
+import { doubtCharge, insertCharge, settleCharge } from './charge.store.js';
+import { completePayment, refusedPayment, type Payment } from './payment.js';
+
+export interface ChargeOrderInput {
+  readonly orderId: string;
+  /** A token such as `pm_card_visa`. */
+  readonly paymentMethod: string;
+}
+
+interface ChargeOrderPoints {
+  started: Point<undefined>;
+  charge_intended: Point<Payment, ChargeRequest>;
+  charge_created: Point<Payment>;
+}
+
+/** Pays an order that is there. Keys do not guard against a second key: the one live charge per order does. */
+@Injectable()
+export class ChargeOrder {
+  constructor(
+    private readonly payments: PaymentProvider,
+    private readonly outbox: Outbox,
+  ) {}
+
+  readonly operation = operation<ChargeOrderInput, ChargeOrderPoints>('charge_order', {
+    started: atomicPhase(async (tx, run) => {
+      const { orderId, paymentMethod } = run.input;
+      const order = await lockOrder(tx, run.tenantId, orderId);
+      if (!order) throw orderNotFound(orderId, 'orderId');
+      const settled = refusalOf(order);
+      if (settled) return settled;
+
+      const charge = newCharge(order);
+      const inserted = await insertCharge(tx, run.tenantId, charge, run.derivedKey('charge'));
+      if (inserted === 0) throw orderPaymentInProgress(orderId); // may end in a decline: not stored, ask again
+      const request = chargeRequest(run.tenantId, charge, paymentMethod);
+      return recoveryPoint('charge_intended', { order, charge }, request);
+    }),
+
+    charge_intended: foreignCall({
+      step: 'charge',
+      call: (request, derivedKey) => this.payments.charge(request, derivedKey),
+      find: (request) => this.payments.findCharge(request),
+      doubt: async (tx, run) => doubtCharge(tx, run.tenantId, run.state.charge),
+      record: async (tx, outcome, run) => {
+        const { order } = run.state;
+        const charge = settleCharge(tx, run.tenantId, run.state.charge, outcome);
+        if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
+        return refusedPayment(charge) ?? charged(charge);
+      },
+    }),
+
+    charge_created: atomicPhase(async (tx, run) =>
+      charged(completePayment(tx, this.outbox, run.tenantId, run.state).charge),
+    ),
+  });
+}
+
+/** An order that no charge can pay any more: final, and stored under the key. */
+function refusalOf({ id, status }: Order): Reply | undefined {
+  switch (status) {
+    case 'paid':
+      return refusal(orderAlreadyPaid(id));
+    case 'canceled':
+      return refusal(orderCanceled(id));
+    case 'pending':
+      return undefined;
+  }
+}
+
+function charged(charge: Charge): Reply {
+  return reply(201, chargeBody(charge), { Location: `/v1/charges/${charge.id}` });
+}

@@ -1,0 +1,44 @@
+import { Problem } from '../http/problem.js';
+import type { Charge } from './charge.js';
+
+export function chargeNotFound(id: string): Problem {
+  return new Problem({
+    status: 404,
+    code: 'charge_not_found',
+    title: 'There is no such charge',
+    detail: `No charge ${id} is known.`,
+  });
+}
+
+/** The issuer said no: final for this key. */
+export function cardDeclined({ id, orderId, providerId, failure }: Charge): Problem {
+  return new Problem({
+    status: 402,
+    code: failure?.code ?? 'card_declined',
+    title: 'The payment was declined',
+    detail: `${failure?.message ?? 'The card was declined.'} Nothing was charged. Pay order ${orderId} with another payment method by POST /v1/charges, under a new Idempotency-Key.`,
+    type: 'card_error',
+    param: failure?.param ?? 'paymentMethod',
+    error: {
+      ...(failure?.declineCode && { decline_code: failure.declineCode }),
+      ...(providerId && { payment_intent: providerId }),
+      charge: id,
+    },
+    members: { orderId },
+    headers: { 'Should-Retry': 'false' },
+  });
+}
+
+/** The provider refused the request itself: final for this key as well. */
+export function paymentRejected({ id, orderId, failure }: Charge): Problem {
+  return new Problem({
+    status: 402,
+    code: 'payment_rejected',
+    title: 'The payment provider refused the request',
+    detail: `${failure?.message ?? 'The payment provider refused the request.'} Nothing was charged. Pay order ${orderId} by POST /v1/charges, under a new Idempotency-Key.`,
+    param: failure?.param ?? 'paymentMethod',
+    error: { ...(failure && { provider_code: failure.code }), charge: id },
+    members: { orderId },
+    headers: { 'Should-Retry': 'false' },
+  });
+}

@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+import type { FindOptionsWhere } from 'typeorm';
+import { Database } from '../database/transaction.js';
+import { ChargeEntity, toCharge } from './charge.entity.js';
+import type { Charge } from './charge.js';
+
+@Injectable()
+export class ChargesReader {
+  constructor(private readonly database: Database) {}
+
+  find(tenantId: string, id: string): Promise<Charge | undefined> {
+    return this.findBy({ tenantId, id });
+  }
+
+  /** The charge that a key led to. */
+  findByDerivedKey(tenantId: string, derivedKey: string): Promise<Charge | undefined> {
+    return this.findBy({ tenantId, derivedKey });
+  }
+
+  private async findBy(where: FindOptionsWhere<ChargeEntity>): Promise<Charge | undefined> {
+    const charge = await this.database.dataSource.getRepository(ChargeEntity).findOneBy(where);
+    return charge ? toCharge(charge) : undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { IsString, Length } from 'class-validator';
+import { deriveKey } from '../idempotency/derived-key.js';
+import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
+import { Config } from '../config/config.js';
+import { Problem } from '../http/problem.js';
+import { CurrentTenant, type Tenant } from '../tenancy/tenant.js';
+import { chargeBody } from './charge.js';
+import { ChargesReader } from './charges.reader.js';
+
+class KeyQueryDto {
+  /** The key, unquoted. */
+  @IsString()
+  @Length(1, 255)
+  key!: string;
+}
+
+/** The truth about a key, for a client that lost an answer: how far it has come, and what is known of the charge. */
+@ApiTags('idempotency keys')
+@ApiBearerAuth()
+@Controller('v1/idempotency-keys')
+export class IdempotencyKeysController {
+  constructor(
+    private readonly keys: IdempotencyKeyStore,
+    private readonly charges: ChargesReader,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() { key }: KeyQueryDto) {
+    const row = await this.keys.find(tenantId, key);
+    if (!row || row.expired) throw keyNotFound();
+    const charge = await this.charges.findByDerivedKey(tenantId, deriveKey(this.config, row.id, 'charge'));
+    return {
+      key,
+      operation: row.operation,
+      status: row.status,
+      recoveryPoint: row.recovery_point,
+      attempts: row.attempts,
+      charge: charge ? chargeBody(charge) : null,
+      replyStatus: row.reply_status,
+      createdAt: row.created_at,
+      completedAt: row.completed_at,
+      expiresAt: row.expires_at,
+    };
+  }
+}
+
+function keyNotFound(): Problem {
+  return new Problem({
+    status: 404,
+    code: 'idempotency_key_not_found',
+    title: 'There is no such Idempotency-Key',
+    detail: 'No request with this Idempotency-Key has left a trace, or it has expired.',
+    param: 'key',
+  });
+}

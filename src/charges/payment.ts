@@ -1,0 +1,45 @@
+import type { Tx } from '../database/transaction.js';
+import { refusal, type Reply } from '../idempotency/operation.js';
+import { recordPayment } from '../ledger/ledger.js';
+import type { Order } from '../orders/order.js';
+import { markPaid } from '../orders/order.store.js';
+import type { Outbox } from '../outbox/outbox.js';
+import { receiptFor } from '../receipts/receipt-message.js';
+import type { Charge } from './charge.js';
+import { cardDeclined, paymentRejected } from './charge.problems.js';
+
+/** An order and the charge that pays it: what a payment knows at each recovery point. */
+export interface Payment {
+  readonly order: Order;
+  readonly charge: Charge;
+}
+
+/** The final answer to a charge that the provider said no to; undefined where it did not. */
+export function refusedPayment(charge: Charge): Reply | undefined {
+  if (charge.status === 'declined') return refusal(cardDeclined(charge));
+  if (charge.status === 'rejected') return refusal(paymentRejected(charge));
+  return undefined;
+}
+
+/** The charge has succeeded: the order is paid, the ledger has its row, the receipt is staged. All or nothing. */
+export function completePayment(
+  tx: Tx,
+  outbox: Outbox,
+  tenantId: string,
+  { order, charge }: Payment,
+): Payment {
+  markPaid(tx, tenantId, order.id);
+  recordPayment(tx, { tenantId, orderId: order.id, amount: charge.amount, currency: charge.currency });
+  outbox.add(
+    tx,
+    receiptFor(tenantId, {
+      orderId: order.id,
+      chargeId: charge.id,
+      amount: charge.amount,
+      currency: charge.currency,
+      ...order.customer,
+      items: order.items,
+    }),
+  );
+  return { order: { ...order, status: 'paid', version: order.version + 1 }, charge };
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { chargeBody, chargeRequest, newCharge } from '../charges/charge.js';
+import { doubtCharge, insertCharge, settleCharge } from '../charges/charge.store.js';
+import { completePayment, refusedPayment, type Payment } from '../charges/payment.js';
+import {
+  atomicPhase,
+  foreignCall,
+  operation,
+  recoveryPoint,
+  refusal,
+  reply,
+} from '../idempotency/operation.js';
+import type { Point, Reply } from '../idempotency/operation.js';
+import { newOrder, orderBody, type OrderInput } from '../orders/order.js';
+import { externalRefTaken } from '../orders/order.problems.js';
+import { insertOrder } from '../orders/order.store.js';
+import { Outbox } from '../outbox/outbox.js';
+import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
+
+export interface CheckoutInput extends OrderInput {
+  /** A token such as `pm_card_visa`. */
+  readonly paymentMethod: string;
+}
+
+/** The recovery points, and what is kept at each. */
+interface CheckoutPoints {
+  started: Point<undefined>;
+  order_created: Point<Payment, ChargeRequest>;
+  charge_created: Point<Payment>;
+}
+
+/**
+ * ★ Start reading here: the whole story of a checkout.
+ *
+ *   started ──▶ order_created ──▶ charge_created ──▶ finished
+ *     order,        the provider      order paid, ledger,
+ *     intent        is called         receipt, reply
+ *
+ * Each arrow is committed before the next begins. Whoever comes back with the key, or finds it abandoned, continues
+ * at the last recovery point; and the provider sees the same request under the same derived key, however often.
+ */
+@Injectable()
+export class Checkout {
+  constructor(
+    private readonly payments: PaymentProvider,
+    private readonly outbox: Outbox,
+  ) {}
+
+  readonly operation = operation<CheckoutInput, CheckoutPoints>('checkout', {
+    started: atomicPhase(async (tx, run) => {
+      const order = newOrder(run.input);
+      const taken = await insertOrder(tx, run.tenantId, order);
+      if (taken) return refusal(externalRefTaken(taken));
+
+      const charge = newCharge(order);
+      void insertCharge(tx, run.tenantId, charge, run.derivedKey('charge')); // a new order has no other charge
+      const request = chargeRequest(run.tenantId, charge, run.input.paymentMethod);
+      return recoveryPoint('order_created', { order, charge }, request);
+    }),
+
+    order_created: foreignCall({
+      step: 'charge',
+      call: (request, derivedKey) => this.payments.charge(request, derivedKey),
+      find: (request) => this.payments.findCharge(request),
+      doubt: async (tx, run) => doubtCharge(tx, run.tenantId, run.state.charge),
+      record: async (tx, outcome, run) => {
+        const { order } = run.state;
+        const charge = settleCharge(tx, run.tenantId, run.state.charge, outcome);
+        if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
+        return refusedPayment(charge) ?? checkedOut({ order, charge }); // the customer, or the bank, comes next
+      },
+    }),
+
+    charge_created: atomicPhase(async (tx, run) =>
+      checkedOut(completePayment(tx, this.outbox, run.tenantId, run.state)),
+    ),
+  });
+}
+
+function checkedOut({ order, charge }: Payment): Reply {
+  return reply(
+    201,
+    { order: orderBody(order), charge: chargeBody(charge) },
+    { Location: `/v1/orders/${order.id}` },
+  );
+}

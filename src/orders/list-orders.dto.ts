@@ -1,0 +1,22 @@
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import type { OrderStatus } from './order.js';
+
+export class ListOrdersDto {
+  /** How many orders a page has. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  limit = 20;
+
+  /** `nextCursor` of the page before. */
+  @IsOptional()
+  @Matches(/^ord_[0-9a-z]{26}$/, { message: 'cursor must be a nextCursor of this list' })
+  cursor?: string;
+
+  @IsOptional()
+  @IsIn(['pending', 'paid', 'canceled'])
+  status?: OrderStatus;
+}

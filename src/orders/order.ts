@@ -1,0 +1,77 @@
+import { typeid } from 'typeid-js';
+
+export type OrderStatus = 'pending' | 'paid' | 'canceled';
+
+export interface OrderItem {
+  readonly sku: string;
+  readonly description?: string;
+  readonly quantity: number;
+  readonly unitAmount: number;
+}
+
+export interface Address {
+  readonly line1: string;
+  readonly line2?: string;
+  readonly city: string;
+  readonly postalCode: string;
+  readonly country: string;
+}
+
+/** What a client asked for, validated; stored with the key, so JSON values only. */
+export interface OrderInput {
+  readonly currency: string;
+  /** Sum of the items, in the provider's smallest unit. */
+  readonly amount: number;
+  readonly items: readonly OrderItem[];
+  readonly customer: { readonly email: string; readonly name?: string };
+  readonly externalRef?: string;
+  readonly shippingAddress?: Address;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface Order extends OrderInput {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly amountRefunded: number;
+  /** Rises with every change; the ETag. */
+  readonly version: number;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+export function newOrder(input: OrderInput): Order {
+  return {
+    ...input,
+    id: typeid('ord').toString(),
+    status: 'pending',
+    amountRefunded: 0,
+    version: 1,
+    createdAt: new Date().toISOString(),
+  };
+}
+
+/** The order as clients see it. */
+export function orderBody(order: Order): Record<string, unknown> {
+  return {
+    id: order.id,
+    status: order.status,
+    amount: order.amount,
+    amountRefunded: order.amountRefunded,
+    currency: order.currency,
+    items: order.items.map(({ sku, description, quantity, unitAmount }) => ({
+      sku,
+      description: description ?? null,
+      quantity,
+      unitAmount,
+    })),
+    customer: { email: order.customer.email, name: order.customer.name ?? null },
+    externalRef: order.externalRef ?? null,
+    shippingAddress: order.shippingAddress ?? null,
+    metadata: order.metadata,
+    createdAt: order.createdAt,
+  };
+}
+
+export function orderHeaders({ id, version }: Order): { Location: string; ETag: string } {
+  return { Location: `/v1/orders/${id}`, ETag: `"${version}"` };
+}
