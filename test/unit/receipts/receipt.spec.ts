@@ -1,0 +1,159 @@
+import type { StagedMessage } from '../../../src/outbox/delivery.js';
+import { receiptMail } from '../../../src/receipts/receipt-mail.js';
+import { receiptFor, type ReceiptMessage } from '../../../src/receipts/receipt-message.js';
+
+const STAGED_AT = new Date('2026-02-03T04:05:06Z');
+
+const receipt = (more: Partial<ReceiptMessage> = {}): ReceiptMessage => ({
+  orderId: 'ord_1',
+  chargeId: 'ch_1',
+  amount: 4900,
+  currency: 'eur',
+  email: 'ada@example.com',
+  items: [
+    { sku: 'beans', description: 'Coffee beans', quantity: 2, unitAmount: 2200 },
+    { sku: 'filter', quantity: 10, unitAmount: 50 },
+  ],
+  ...more,
+});
+
+/** As the relay would hand it over: through JSON. */
+const staged = (message: ReceiptMessage, tenantId = 'acme'): StagedMessage => {
+  const { dedupeKey, topic, payload } = receiptFor(tenantId, message);
+  const read = JSON.parse(JSON.stringify(payload)) as unknown;
+  return { tenantId, id: 'msg_1', dedupeKey, topic, payload: read, createdAt: STAGED_AT, attempts: 1 };
+};
+
+const mailOf = (message: ReceiptMessage, from = 'Shop <shop@example.com>', tenantId?: string) =>
+  receiptMail(staged(message, tenantId), from) as {
+    subject: string;
+    text: string;
+    html: string;
+    messageId: string;
+  };
+
+describe('A receipt', () => {
+  it('lists what was bought, what it cost and how to name it', () => {
+    expect(mailOf(receipt({ name: 'Ada' })).text).toBe(`Hello Ada,
+
+we have received your payment. Thank you!
+
+2 × Coffee beans  44.00 EUR
+10 × filter        5.00 EUR
+---------------------------
+Total             49.00 EUR
+
+Order:  ord_1
+Charge: ch_1
+Date:   2026-02-03 04:05 UTC
+`);
+  });
+
+  it('says the same in HTML', () => {
+    const { html } = mailOf(receipt({ name: 'Ada' }));
+    for (const words of [
+      'Hello Ada,',
+      '2 × Coffee beans',
+      '44.00 EUR',
+      '10 × filter',
+      '49.00 EUR',
+      'Order: ord_1',
+    ]) {
+      expect(html).toContain(words);
+    }
+  });
+
+  it.each([
+    ['eur', 1234, '12.34 EUR'],
+    ['jpy', 500, '500 JPY'],
+    ['kwd', 5120, '5.120 KWD'],
+    ['isk', 50_000, '500.00 ISK'],
+    ['mga', 700, '700 MGA'],
+    ['ugx', 500, '5.00 UGX'],
+  ])('counts %s as the provider does', (currency, amount, shown) => {
+    const mail = mailOf(
+      receipt({ currency, amount, items: [{ sku: 'a', quantity: 1, unitAmount: amount }] }),
+    );
+    expect(mail.subject).toBe(`Your receipt: ${shown}`);
+    expect(mail.text).toContain(`Total  ${shown}`);
+    expect(mail.html).toContain(shown);
+  });
+
+  it('is dated by the payment, or else by when it was staged', () => {
+    expect(receiptMail(staged(receipt()), 'shop@example.com').date).toEqual(STAGED_AT);
+    const paidAt = '2026-01-01T10:20:30.000Z';
+    expect(receiptMail(staged(receipt({ paidAt })), 'shop@example.com').date).toEqual(new Date(paidAt));
+  });
+
+  it('is the same mail each time it is made', () => {
+    expect(mailOf(receipt())).toEqual(mailOf(receipt()));
+  });
+
+  describe('has a Message-ID', () => {
+    it('of its order and tenant, at the domain of its sender', () => {
+      expect(mailOf(receipt()).messageId).toBe('<receipt.ord_1.acme@example.com>');
+      expect(mailOf(receipt(), 'root', 'globex').messageId).toBe('<receipt.ord_1.globex@localhost>');
+    });
+
+    it.each(['a b', 'a@b', 'a>b', 'ä', 'a.b', '🦀', 'a\r\nb', ''])(
+      'that is valid whatever the tenant is called: %j',
+      (tenantId) => {
+        expect(mailOf(receipt(), undefined, tenantId || 'x').messageId).toMatch(
+          /^<[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@example\.com>$/,
+        );
+      },
+    );
+
+    it('that no other tenant and order share', () => {
+      const ids = [
+        ['a', 'ord_1'],
+        ['1.a', 'ord'],
+        ['a', 'ord.1'],
+        ['=31', 'ord'],
+        ['1', 'ord'],
+      ].map(([tenantId, orderId]) => mailOf(receipt({ orderId: orderId! }), undefined, tenantId).messageId);
+      expect(new Set(ids).size).toBe(ids.length);
+    });
+  });
+
+  describe('shows what a client sent as words only', () => {
+    const wicked = `<img src=x onerror=alert(1)> & "quotes" 'too'`;
+
+    it('in HTML', () => {
+      const { html } = mailOf(
+        receipt({ name: wicked, items: [{ sku: wicked, quantity: 1, unitAmount: 1 }] }),
+      );
+      expect(html).not.toContain('<img');
+      expect(
+        html.split('&#60;img src=x onerror=alert(1)&#62; &#38; &#34;quotes&#34; &#39;too&#39;'),
+      ).toHaveLength(3);
+    });
+
+    it('as they are in text', () => {
+      expect(mailOf(receipt({ name: wicked })).text).toContain(`Hello ${wicked},`);
+    });
+
+    it.each(['\r\n', '\n\n', '\u2028', '\0', '\u202e'])(
+      'on the line they belong to, without %j',
+      (character) => {
+        const name = `Ada${character}Pay again`;
+        const mail = receiptMail(
+          staged(receipt({ name, items: [{ sku: name, quantity: 1, unitAmount: 1 }] })),
+          'shop@example.com',
+        ) as { text: string; to: { name: string } };
+        expect(mail.to.name).toBe('Ada Pay again');
+        expect(mail.text).toContain('Hello Ada Pay again,\n');
+        expect(mail.text).toContain('1 × Ada Pay again  ');
+      },
+    );
+  });
+
+  it('is staged once for each order, in the order of what happens to it', () => {
+    expect(receiptFor('acme', receipt())).toMatchObject({
+      tenantId: 'acme',
+      topic: 'receipt',
+      dedupeKey: 'receipt:ord_1',
+      orderingKey: 'ord_1',
+    });
+  });
+});
