@@ -17,8 +17,9 @@ export class Connection implements OnModuleInit, OnApplicationShutdown {
 
   constructor(private readonly database: Database) {}
 
-  onModuleInit(): void {
-    this.connecting = this.connect();
+  /** The first try is waited for: where the database is up, nothing starts before it can be used. */
+  async onModuleInit(): Promise<void> {
+    if (!(await this.tryOnce(1))) this.connecting = this.connect();
   }
 
   /** After the HTTP server and the loops: Nest calls this hook last for global modules. */
@@ -29,8 +30,9 @@ export class Connection implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async connect(): Promise<void> {
-    for (let tries = 1; !this.stopping.signal.aborted && !(await this.tryOnce(tries)); tries++) {
+    for (let tries = 2; !this.stopping.signal.aborted; tries++) {
       await sleep(RETRY_MS, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+      if (await this.tryOnce(tries)) return;
     }
   }
 

@@ -54,7 +54,7 @@ export async function lockOrder(tx: Tx, tenantId: string, id: string): Promise<O
   const order = await tx.manager.findOne(OrderEntity, {
     where: { tenantId, id },
     relations: { items: true },
-    lock: { mode: 'pessimistic_write', tables: ['OrderEntity'] },
+    lock: { mode: 'pessimistic_write', tables: ['orders'] },
   });
   return order ? toOrder(order) : undefined;
 }
