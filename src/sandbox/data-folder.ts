@@ -1,5 +1,5 @@
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Refusal } from './refusal.js';
 
 /** Says that the folder is ours to write to, and whether a run is on (or was killed before it could say so). */
@@ -15,7 +15,7 @@ export interface DataFolder {
 /** Opens the folder, or makes it. Never writes into one that holds something else. @throws Refusal */
 export async function openDataFolder(path: string): Promise<DataFolder> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolder(path);
     const wasKilled = await readMarker(path);
     await writeMarker(path, wasKilled); // also shows that it can be written to
     return { path, wasKilled, markRunning: (running) => writeMarker(path, running) };
@@ -25,6 +25,19 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     throw new Refusal(
       `DATA_DIR=${path} cannot be used (${code ?? message}): set DATA_DIR to a folder you can write to.`,
     );
+  }
+}
+
+/** Not `recursive`: where the system answers ENOENT for good, as in /proc, Node 20 then tries for ever. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT') throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path);
   }
 }
 
