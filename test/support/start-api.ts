@@ -137,7 +137,7 @@ async function listening({ child, logs, exited }: SpawnedMain): Promise<string> 
   }
 }
 
-async function untilReady(url: string): Promise<void> {
+export async function untilReady(url: string): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     const { ok } = await fetch(`${url}/health/ready`).catch(() => ({ ok: false }));
     if (ok) return;

@@ -1,0 +1,40 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Stands between the service and a server, on a port of its own, and can be taken away. */
+export class Forwarder {
+  private server: Server | undefined;
+  private readonly sockets = new Set<Socket>();
+
+  constructor(
+    readonly port: number,
+    private readonly target: { host: string; port: number },
+  ) {}
+
+  start(): Promise<void> {
+    this.server = createServer((client) => this.forward(client));
+    return new Promise((resolve) => this.server!.listen(this.port, '127.0.0.1', resolve));
+  }
+
+  /** Every connection is cut, and new ones are refused. */
+  stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.server!.close(() => resolve()));
+    for (const socket of this.sockets) socket.destroy();
+    return closed;
+  }
+
+  private forward(client: Socket): void {
+    const server = connect(this.target.port, this.target.host);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.sockets.add(from);
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.sockets.delete(from);
+        to.destroy();
+      });
+    }
+  }
+}
