@@ -1,69 +1,7 @@
-import { plainToInstance, Transform } from 'class-transformer';
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  MinLength,
-  validateSync,
-  type ValidationError,
-} from 'class-validator';
-
-export type Role = 'api' | 'worker' | 'all';
+import { readEnvironment, type Environment, type Role } from './environment.js';
 
 /** The secret that the sandbox and the tests use. Anything else must bring its own. */
 export const SANDBOX_SECRET = 'sandbox-only-secret-do-not-use-anywhere-else';
-
-const Integer = () => Transform(({ value }) => (value === undefined ? undefined : Number(value)));
-const Flag = () => Transform(({ value }) => value === 'true' || value === 'on' || value === true);
-
-/**
- * What the environment may say, name by name. `.env.example` lists the same names; a test compares the two.
- * Times of the lease family are optional: left out, they scale with the lease (see `Timings`).
- */
-export class Environment {
-  @IsIn(['development', 'test', 'production']) NODE_ENV = 'development';
-  @IsIn(['api', 'worker', 'all']) ROLE: Role = 'all';
-  @IsString() HOST = '0.0.0.0';
-  @Integer() @IsInt() @Min(0) @Max(65535) PORT = 3000;
-  @IsOptional() @Integer() @IsInt() @Min(0) @Max(65535) WORKER_PORT?: number;
-  @IsString() LOG_LEVEL = 'info';
-
-  @Matches(/^postgres(ql)?:\/\//, {
-    message: 'DATABASE_URL must look like postgres://user:password@host:5432/name',
-  })
-  DATABASE_URL!: string;
-  @Integer() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 10;
-
-  @Matches(/^https?:\/\//, { message: 'STRIPE_API_URL must be a URL such as https://api.stripe.com' })
-  STRIPE_API_URL!: string;
-  @IsString() @MinLength(1) STRIPE_API_KEY!: string;
-  @IsString() STRIPE_WEBHOOK_SECRETS = '';
-  @Matches(/^[a-z0-9_-]{1,32}$/, { message: 'PROVIDER_KEY_PREFIX must be 1 to 32 of a-z, 0-9, _ and -' })
-  PROVIDER_KEY_PREFIX!: string;
-
-  @Matches(/^smtps?:\/\//, { message: 'SMTP_URL must look like smtp://host:1025' }) SMTP_URL!: string;
-  @IsString() MAIL_FROM = 'Checkout <receipts@example.com>';
-
-  @IsString()
-  @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
-  HASH_SECRET!: string;
-
-  @Integer() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
-  @Integer() @IsInt() @Min(3) @Max(600) IDEMPOTENCY_LEASE_SECONDS = 30;
-  @IsOptional() @Integer() @Min(0.05) PROVIDER_TIMEOUT_SECONDS?: number;
-  @IsOptional() @Integer() @Min(0.1) REQUEST_DEADLINE_SECONDS?: number;
-  @IsOptional() @Integer() @Min(1) IDEMPOTENCY_MAX_HOLD_SECONDS?: number;
-  @IsOptional() @Integer() @Min(1) COMPLETER_GRACE_SECONDS?: number;
-  @Integer() @IsInt() @Min(1) PROVIDER_KEY_WINDOW_HOURS = 24;
-
-  @Flag() @IsBoolean() COMMIT_EVERY_PHASE = false;
-  @Flag() @IsBoolean() FAULTS = false;
-}
 
 /**
  * The times that hang together, in seconds: each must be shorter than the next, or two owners could act at once.
@@ -112,23 +50,11 @@ export class ConfigError extends Error {
 
 /** Reads and checks the environment. The only reader of `process.env` in the service. @throws ConfigError */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const settings = parse(env);
+  const { settings, problems } = readEnvironment(env);
   const timings = scaleTimings(settings);
-  const problems = [...outOfOrder(timings), ...unsafeInProduction(settings)];
-  if (problems.length > 0) throw new ConfigError(problems);
+  const all = [...problems, ...outOfOrder(timings), ...unsafeInProduction(settings)];
+  if (all.length > 0) throw new ConfigError(all);
   return toConfig(settings, timings);
-}
-
-function parse(env: NodeJS.ProcessEnv): Environment {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const settings = plainToInstance(Environment, given, { exposeDefaultValues: true });
-  const errors = validateSync(settings, { forbidUnknownValues: false });
-  if (errors.length > 0) throw new ConfigError(errors.map(describe));
-  return settings;
-}
-
-function describe({ property, value, constraints = {} }: ValidationError): string {
-  return value === undefined ? `${property} is not set` : Object.values(constraints).join('; ');
 }
 
 function scaleTimings(settings: Environment): Timings {
@@ -142,25 +68,22 @@ function scaleTimings(settings: Environment): Timings {
   };
 }
 
-function outOfOrder(timings: Timings): string[] {
-  const chain: [name: string, seconds: number][] = [
-    ['PROVIDER_TIMEOUT_SECONDS', timings.providerTimeout],
-    ['REQUEST_DEADLINE_SECONDS', timings.requestDeadline],
-    ['IDEMPOTENCY_LEASE_SECONDS', timings.lease],
-    ['IDEMPOTENCY_MAX_HOLD_SECONDS', timings.maximumHold],
+function outOfOrder({
+  providerTimeout,
+  requestDeadline,
+  lease,
+  maximumHold,
+  completerGrace,
+}: Timings): string[] {
+  const ordered: [shorter: string, seconds: number, longer: string, seconds: number][] = [
+    ['PROVIDER_TIMEOUT_SECONDS', providerTimeout, 'REQUEST_DEADLINE_SECONDS', requestDeadline],
+    ['REQUEST_DEADLINE_SECONDS', requestDeadline, 'IDEMPOTENCY_LEASE_SECONDS', lease],
+    ['IDEMPOTENCY_LEASE_SECONDS', lease, 'IDEMPOTENCY_MAX_HOLD_SECONDS', maximumHold],
+    ['IDEMPOTENCY_LEASE_SECONDS', lease, 'COMPLETER_GRACE_SECONDS', completerGrace],
   ];
-  const problems = chain.slice(1).flatMap(([name, seconds], index) => {
-    const [shorter, shorterSeconds] = chain[index]!;
-    return shorterSeconds < seconds
-      ? []
-      : [`${shorter} (${shorterSeconds}) must be below ${name} (${seconds})`];
-  });
-  return timings.lease < timings.completerGrace
-    ? problems
-    : [
-        ...problems,
-        `COMPLETER_GRACE_SECONDS (${timings.completerGrace}) must be above the lease (${timings.lease})`,
-      ];
+  return ordered
+    .filter(([, less, , more]) => less >= more) // a time that is no number has its own problem already
+    .map(([shorter, less, longer, more]) => `${shorter} (${less}) must be below ${longer} (${more})`);
 }
 
 function unsafeInProduction(settings: Environment): string[] {
@@ -185,7 +108,9 @@ function toConfig(settings: Environment, timings: Timings): Config {
     provider: {
       url: new URL(settings.STRIPE_API_URL),
       apiKey: settings.STRIPE_API_KEY,
-      webhookSecrets: settings.STRIPE_WEBHOOK_SECRETS.split(',').filter(Boolean),
+      webhookSecrets: settings.STRIPE_WEBHOOK_SECRETS.split(',')
+        .map((secret) => secret.trim())
+        .filter(Boolean),
       keyPrefix: settings.PROVIDER_KEY_PREFIX,
       keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
     },

@@ -1,0 +1,110 @@
+import { plainToInstance, Transform } from 'class-transformer';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  MinLength,
+  ValidateBy,
+  validateSync,
+  type ValidationError,
+} from 'class-validator';
+
+export type Role = 'api' | 'worker' | 'all';
+
+/**
+ * What the environment may say, name by name. `.env.example` lists the same names; a test compares the two.
+ * Times of the lease family are optional: left out, they scale with the lease (see `Timings`).
+ */
+export class Environment {
+  @IsIn(['development', 'test', 'production']) NODE_ENV = 'development';
+  @IsIn(['api', 'worker', 'all']) ROLE: Role = 'all';
+  @IsString() HOST = '0.0.0.0';
+  @Numeric() @IsInt() @Min(0) @Max(65535) PORT = 3000;
+  @IsOptional() @Numeric() @IsInt() @Min(0) @Max(65535) WORKER_PORT?: number;
+  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) LOG_LEVEL = 'info';
+
+  @IsUrlLike('postgres://user:password@host:5432/name', 'postgres', 'postgresql') DATABASE_URL!: string;
+  @Numeric() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 10;
+
+  @IsUrlLike('https://api.stripe.com', 'http', 'https') STRIPE_API_URL!: string;
+  @IsString() @MinLength(1) STRIPE_API_KEY!: string;
+  @IsString() STRIPE_WEBHOOK_SECRETS = '';
+  @Matches(/^[a-z0-9_-]{1,32}$/, { message: 'PROVIDER_KEY_PREFIX must be 1 to 32 of a-z, 0-9, _ and -' })
+  PROVIDER_KEY_PREFIX!: string;
+
+  @IsUrlLike('smtp://host:1025', 'smtp', 'smtps') SMTP_URL!: string;
+  @IsString() MAIL_FROM = 'Checkout <receipts@example.com>';
+
+  @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
+  HASH_SECRET!: string;
+
+  @Numeric() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
+  @Numeric() @IsInt() @Min(3) @Max(600) IDEMPOTENCY_LEASE_SECONDS = 30;
+  @IsOptional() @Numeric() @IsNumber() @Min(0.05) PROVIDER_TIMEOUT_SECONDS?: number;
+  @IsOptional() @Numeric() @IsNumber() @Min(0.1) REQUEST_DEADLINE_SECONDS?: number;
+  @IsOptional() @Numeric() @IsNumber() @Min(1) IDEMPOTENCY_MAX_HOLD_SECONDS?: number;
+  @IsOptional() @Numeric() @IsNumber() @Min(1) COMPLETER_GRACE_SECONDS?: number;
+  @Numeric() @IsInt() @Min(1) PROVIDER_KEY_WINDOW_HOURS = 24;
+
+  @Switch() @IsBoolean({ message: switchMessage }) COMMIT_EVERY_PHASE = false;
+  @Switch() @IsBoolean({ message: switchMessage }) FAULTS = false;
+}
+
+export interface ReadEnvironment {
+  readonly settings: Environment;
+  /** One sentence for each name that cannot be used. */
+  readonly problems: readonly string[];
+}
+
+/** A name that is set to nothing counts as not set, as `docker compose` passes on what a shell does not have. */
+export function readEnvironment(env: NodeJS.ProcessEnv): ReadEnvironment {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const settings = plainToInstance(Environment, given, { exposeDefaultValues: true });
+  const errors = validateSync(settings, { forbidUnknownValues: false, stopAtFirstError: true });
+  return { settings, problems: errors.map(describe) };
+}
+
+/** Never repeats the value: it may be a password. */
+function describe({ property, value, constraints = {} }: ValidationError): string {
+  return value === undefined ? `${property} is not set` : Object.values(constraints).join('; ');
+}
+
+function Numeric(): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? Number(value) : value));
+}
+
+/** Other words stay what they are, and are refused: `COMMIT_EVERY_PHASE=yes` must not quietly mean no. */
+function Switch(): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => SWITCH_WORDS.get(value) ?? value);
+}
+
+const SWITCH_WORDS = new Map<unknown, boolean>([
+  ['on', true],
+  ['true', true],
+  ['off', false],
+  ['false', false],
+]);
+
+function switchMessage({ property }: { property: string }): string {
+  return `${property} must be on or off`;
+}
+
+function IsUrlLike(example: string, ...schemes: string[]): PropertyDecorator {
+  return ValidateBy({
+    name: 'isUrlLike',
+    validator: {
+      validate: (value) => typeof value === 'string' && hasScheme(value, schemes),
+      defaultMessage: (args) => `${args!.property} must look like ${example}`,
+    },
+  });
+}
+
+function hasScheme(url: string, schemes: readonly string[]): boolean {
+  return URL.canParse(url) && schemes.includes(new URL(url).protocol.slice(0, -1));
+}
