@@ -12,7 +12,7 @@ import { Draining } from './draining.js';
 export function shutDownGracefully(app: NestFastifyApplication, patienceSeconds: number): void {
   let begun = false;
   const shutDown = (reason: string) => {
-    if (begun) process.exit(1);
+    if (begun) leave(1);
     begun = true;
     void drain(app, reason, patienceSeconds);
   };
@@ -24,14 +24,23 @@ export function shutDownGracefully(app: NestFastifyApplication, patienceSeconds:
 async function drain(app: NestFastifyApplication, reason: string, patienceSeconds: number): Promise<void> {
   const logger = new Logger('Shutdown');
   logger.log(`Shutting down: ${reason}`);
-  setTimeout(() => process.exit(1), patienceSeconds * 1_000).unref();
+  setTimeout(() => leave(1), patienceSeconds * 1_000).unref();
   app.get(Draining).begin();
   try {
     await app.close();
     logger.log('Shut down');
-    process.exit(0);
+    leave(0);
   } catch (error) {
     logger.error(error);
-    process.exit(1);
+    leave(1);
   }
+}
+
+/**
+ * On exit pino writes out its last lines, and tries for ever where the other end of the pipe is gone. So it is when
+ * the parent was killed: then nobody reads them, and everything that matters is closed.
+ */
+function leave(code: number): void {
+  if (process.connected === false) process.kill(process.pid, 'SIGKILL');
+  process.exit(code);
 }
