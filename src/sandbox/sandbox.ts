@@ -20,6 +20,7 @@ export class Sandbox {
   private readonly mailbox: SupervisedProcess;
   private folder?: DataFolder;
   private stopping = false;
+  private running = false;
 
   constructor(
     private readonly settings: SandboxSettings,
@@ -62,7 +63,7 @@ export class Sandbox {
     this.stopping = true;
     for (const process of [this.api, this.worker, this.provider, this.mailbox]) await process.stop();
     await this.embedded?.stop();
-    await this.folder?.markRunning(false);
+    if (this.running) await this.folder?.markRunning(false);
   }
 
   /** Without waiting for anybody; PostgreSQL recovers by itself at the next start. */
@@ -93,6 +94,7 @@ export class Sandbox {
       await requireReachable(this.env.DATABASE_URL).catch((error: Error) => {
         throw new Refusal(error.message);
       });
+    this.running = true;
     await this.folder?.markRunning(true);
   }
 
