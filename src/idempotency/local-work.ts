@@ -11,11 +11,8 @@ import { KeyTaken, LeaseLost } from './outcomes.js';
 /** Writes the business rows of a stretch of phases, and says where it ended. */
 export type Write = (tx: Tx) => Promise<Reply | Advance>;
 
-/** Called when everything is written and nothing is committed, and again when it is. */
-export interface CommitHooks {
-  beforeCommit(reached: string, tx: Tx): Promise<void>;
-  afterCommit(reached: string): Promise<void>;
-}
+/** Called when everything is written and nothing is committed; for fault points. */
+export type BeforeCommit = (reached: string, tx: Tx) => Promise<void>;
 
 /** Serialization failures and deadlocks: the second try nearly always goes through. */
 const MAX_TRIES = 4;
@@ -35,11 +32,11 @@ export class LocalWork {
    * Moves `attempt` on to where `write` ended. @returns the reply, where it ended with one
    * @throws KeyTaken, LeaseLost, or what `write` throws, after a rollback
    */
-  async commit(attempt: Attempt, write: Write, hooks: CommitHooks): Promise<Reply | undefined> {
+  async commit(attempt: Attempt, write: Write, beforeCommit: BeforeCommit): Promise<Reply | undefined> {
     let doubted = false;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.commitOnce(attempt, write, hooks);
+        return await this.commitOnce(attempt, write, beforeCommit);
       } catch (error) {
         if (error instanceof CommitUnknown || (error instanceof KeyTaken && doubted)) {
           doubted = true;
@@ -53,7 +50,11 @@ export class LocalWork {
     }
   }
 
-  private async commitOnce(attempt: Attempt, write: Write, hooks: CommitHooks): Promise<Reply | undefined> {
+  private async commitOnce(
+    attempt: Attempt,
+    write: Write,
+    beforeCommit: BeforeCommit,
+  ): Promise<Reply | undefined> {
     const end = await this.database.transaction(async (tx) => {
       const written = await this.written(tx, attempt, write);
       const fence =
@@ -61,11 +62,10 @@ export class LocalWork {
           ? this.store.finish(tx, attempt, written)
           : this.store.advance(tx, attempt, written);
       if ((await fence) !== 1) throw new LeaseLost();
-      await hooks.beforeCommit(nameOf(written), tx);
+      await beforeCommit(nameOf(written), tx);
       return written;
     });
     moveOn(attempt, end);
-    await hooks.afterCommit(nameOf(end));
     return end instanceof Reply ? end : undefined;
   }
 

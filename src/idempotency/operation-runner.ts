@@ -105,16 +105,22 @@ export class OperationRunner {
     }
   }
 
+  private async local(course: Course, first: LocalStep): Promise<Reply | undefined> {
+    const reply = await this.joined(course, first);
+    await this.reach(course, `phase.after_commit:${reply ? 'finished' : course.attempt.recoveryPoint}`);
+    return reply;
+  }
+
   /**
    * Adjacent local phases share one transaction while all goes well. When a later one fails they run one by one, so
    * that a failing phase never takes its predecessors down: a charge that was made is recorded whatever comes next.
    */
-  private async local(course: Course, first: LocalStep): Promise<Reply | undefined> {
-    const joined = new Stretch(this.config, course, first, !this.config.commitEveryPhase);
+  private async joined(course: Course, first: LocalStep): Promise<Reply | undefined> {
+    const stretch = new Stretch(this.config, course, first, !this.config.commitEveryPhase);
     try {
-      return await this.commit(course, joined);
+      return await this.commit(course, stretch);
     } catch (error) {
-      if (joined.phases < 2 || error instanceof KeyTaken || error instanceof LeaseLost) throw error;
+      if (stretch.phases < 2 || error instanceof KeyTaken || error instanceof LeaseLost) throw error;
       return await this.commit(course, new Stretch(this.config, course, first, false));
     }
   }
@@ -122,10 +128,11 @@ export class OperationRunner {
   private async commit(course: Course, stretch: Stretch): Promise<Reply | undefined> {
     course.transactionOpen = true;
     try {
-      return await this.localWork.commit(course.attempt, (tx) => stretch.write(tx), {
-        beforeCommit: (reached, tx) => this.reach(course, `phase.before_commit:${reached}`, tx),
-        afterCommit: (reached) => this.reach(course, `phase.after_commit:${reached}`),
-      });
+      return await this.localWork.commit(
+        course.attempt,
+        (tx) => stretch.write(tx),
+        (reached, tx) => this.reach(course, `phase.before_commit:${reached}`, tx),
+      );
     } finally {
       course.transactionOpen = false;
     }
