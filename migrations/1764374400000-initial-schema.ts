@@ -268,7 +268,7 @@ CREATE TABLE outbox_messages (
   topic text NOT NULL,
   ordering_key text COLLATE "C",
   payload json NOT NULL,
-  due_at timestamptz NOT NULL DEFAULT now(),
+  due_at timestamptz DEFAULT now(),
   attempts integer NOT NULL DEFAULT 0,
   claim_token uuid,
   last_error text,
@@ -277,9 +277,10 @@ CREATE TABLE outbox_messages (
   dead_at timestamptz,
   PRIMARY KEY (tenant_id, id),
   UNIQUE (tenant_id, dedupe_key),
-  CHECK (sent_at IS NULL OR dead_at IS NULL)
+  CHECK (sent_at IS NULL OR dead_at IS NULL),
+  CHECK ((due_at IS NULL) = (sent_at IS NOT NULL OR dead_at IS NOT NULL))
 ) WITH (fillfactor = 80);
-CREATE INDEX outbox_messages_due ON outbox_messages (tenant_id, due_at) WHERE sent_at IS NULL AND dead_at IS NULL;
+CREATE INDEX outbox_messages_due ON outbox_messages (tenant_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX outbox_messages_unsent_in_order ON outbox_messages (tenant_id, ordering_key, sequence)
   WHERE sent_at IS NULL AND dead_at IS NULL AND ordering_key IS NOT NULL;
 COMMENT ON TABLE outbox_messages IS 'Messages staged in the transaction of the change they tell of; the relay delivers them afterwards, at least once.';
@@ -290,7 +291,7 @@ COMMENT ON COLUMN outbox_messages.dedupe_key IS 'Names the message for good: a p
 COMMENT ON COLUMN outbox_messages.topic IS 'What kind of message it is; a handler is registered for it.';
 COMMENT ON COLUMN outbox_messages.ordering_key IS 'Messages with the same one are delivered in the order they were staged.';
 COMMENT ON COLUMN outbox_messages.payload IS 'What the handler needs.';
-COMMENT ON COLUMN outbox_messages.due_at IS 'When it may be claimed next; a claim moves it ahead by its lease, a failure by its backoff.';
+COMMENT ON COLUMN outbox_messages.due_at IS 'When it may be claimed next; a claim moves it ahead by its lease, a failure by its backoff. Null once it is sent or dead.';
 COMMENT ON COLUMN outbox_messages.attempts IS 'How often it was claimed; a relay that died counts.';
 COMMENT ON COLUMN outbox_messages.claim_token IS 'Who may mark it: a relay that lost its claim marks nothing.';
 COMMENT ON COLUMN outbox_messages.last_error IS 'Why the last delivery failed.';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { Database, statement } from '../database/transaction.js';
+import { Database, statement, type Statement } from '../database/transaction.js';
 import type { StagedMessage } from './delivery.js';
 
 /** Messages that one relay may deliver and mark until its lease ends, and the token that proves it. */
@@ -66,25 +66,43 @@ function columnsOf(marks: readonly Mark[]): unknown[][] {
     marks.map(({ id }) => id),
     outcomes.map(({ kind }) => kind),
     outcomes.map((outcome) => ('error' in outcome ? outcome.error : null)),
-    outcomes.map((outcome) => (outcome.kind === 'failed' ? outcome.retryInSeconds : 0)),
+    outcomes.map(dueIn),
   ];
 }
+
+/** In seconds from now; null for what is settled. */
+function dueIn(outcome: Outcome): number | null {
+  switch (outcome.kind) {
+    case 'failed':
+      return outcome.retryInSeconds;
+    case 'released':
+      return 0;
+    case 'sent':
+    case 'dead':
+      return null;
+  }
+}
+
+/**
+ * The relay's statements have no name, so that each is planned for the queue as it is now. The plan that a prepared
+ * statement keeps may date from when the queue was empty, and read all of it for every message.
+ */
+const planned = (text: string): Statement => statement('', text);
 
 /**
  * Hops from tenant to tenant along outbox_messages_due: as many index look-ups as there are tenants with unsent
  * messages, however many messages those have.
  */
-const DUE_TENANTS = statement(
-  'outbox_due_tenants',
+const DUE_TENANTS = planned(
   `WITH RECURSIVE earliest AS (
      (SELECT tenant_id, due_at FROM outbox_messages
-       WHERE sent_at IS NULL AND dead_at IS NULL
+       WHERE due_at IS NOT NULL
        ORDER BY tenant_id, due_at LIMIT 1)
      UNION ALL
      SELECT following.tenant_id, following.due_at
        FROM earliest, LATERAL (
          SELECT tenant_id, due_at FROM outbox_messages
-          WHERE sent_at IS NULL AND dead_at IS NULL AND tenant_id > earliest.tenant_id
+          WHERE due_at IS NOT NULL AND tenant_id > earliest.tenant_id
           ORDER BY tenant_id, due_at LIMIT 1) AS following
    )
    SELECT tenant_id AS "tenantId" FROM earliest WHERE due_at <= now()`,
@@ -92,14 +110,14 @@ const DUE_TENANTS = statement(
 
 /**
  * A message is claimable when it is due and the first unsent one of its ordering key. That is asked by a scalar
- * subquery, not by NOT EXISTS, because the planner can only answer it with one index look-up for each message,
- * never with a hash of everything unsent. MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows.
+ * subquery, not by NOT EXISTS, so that it is answered by one look-up in outbox_messages_unsent_in_order for each
+ * message, never by a hash of everything unsent; outbox_messages_due could not serve, as due_at is not in it.
+ * MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows.
  */
-const CLAIM = statement(
-  'outbox_claim',
+const CLAIM = planned(
   `WITH due AS MATERIALIZED (
      SELECT tenant_id, id FROM outbox_messages AS message
-      WHERE tenant_id = $1 AND sent_at IS NULL AND dead_at IS NULL AND due_at <= now()
+      WHERE tenant_id = $1 AND due_at <= now()
         AND (ordering_key IS NULL OR sequence = (
           SELECT min(sequence) FROM outbox_messages AS unsent
            WHERE unsent.tenant_id = message.tenant_id AND unsent.ordering_key = message.ordering_key
@@ -114,16 +132,15 @@ const CLAIM = statement(
    RETURNING id, dedupe_key AS "dedupeKey", topic, payload, created_at AS "createdAt", attempts`,
 );
 
-const MARK = statement(
-  'outbox_mark',
+const MARK = planned(
   `UPDATE outbox_messages AS message
       SET claim_token = NULL,
           sent_at = CASE mark.kind WHEN 'sent' THEN now() END,
           dead_at = CASE mark.kind WHEN 'dead' THEN now() END,
-          due_at = now() + make_interval(secs => mark.retry_in),
+          due_at = now() + make_interval(secs => mark.due_in),
           attempts = attempts - CASE mark.kind WHEN 'released' THEN 1 ELSE 0 END,
           last_error = CASE mark.kind WHEN 'released' THEN message.last_error ELSE mark.error END
-     FROM unnest($3::text[], $4::text[], $5::text[], $6::float8[]) AS mark (id, kind, error, retry_in)
+     FROM unnest($3::text[], $4::text[], $5::text[], $6::float8[]) AS mark (id, kind, error, due_in)
     WHERE message.tenant_id = $1 AND message.id = mark.id AND message.claim_token = $2
    RETURNING message.id`,
 );
@@ -132,8 +149,7 @@ const MARK = statement(
  * What waits for a message that failed is due when that one is, not before: claims would only step over it.
  * Nothing needs to bring it back, as that time comes whether the message is then sent, dead or failed again.
  */
-const DEFER_FOLLOWERS = statement(
-  'outbox_defer_followers',
+const DEFER_FOLLOWERS = planned(
   `UPDATE outbox_messages AS follower
       SET due_at = failed.due_at
      FROM outbox_messages AS failed
