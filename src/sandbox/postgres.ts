@@ -138,6 +138,13 @@ async function lastWords(log: string): Promise<string> {
   return fatal.replace(/^.*(FATAL|PANIC):\s*/, '');
 }
 
+/** Ends the server in `folder`, if there is one, and removes the folder. */
+export async function destroyPostgres(folder: string): Promise<void> {
+  const { prefix } = await findAccount(folder);
+  await stop(folder, await findBinaries(prefix), 'immediate');
+  await rm(folder, { recursive: true, force: true });
+}
+
 async function stop(folder: string, run: RunBinary, mode: string): Promise<void> {
   const running = await findPostmaster(folder);
   if (!running) return;

