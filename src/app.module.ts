@@ -15,7 +15,7 @@ import { ReceiptsModule } from './receipts/receipts.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
 
 /** What repositories read. */
-const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity];
+export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity];
 
 /** What every process has, whatever its role. */
 const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule];

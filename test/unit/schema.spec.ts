@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { ENTITIES } from '../../src/app.module.js';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { migrations } from '../../src/database/schema.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -6,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 interface Column {
   name: string;
   type: string;
+  nullable: boolean;
 }
 interface Constraint {
   name: string;
@@ -44,7 +46,7 @@ const FOREIGN_KEYS = `
 
 const COLUMNS = `
   WITH ours AS (${OURS})
-  SELECT relname || '.' || attname AS name, format_type(atttypid, atttypmod) AS type
+  SELECT relname || '.' || attname AS name, format_type(atttypid, atttypmod) AS type, NOT attnotnull AS nullable
     FROM ours JOIN pg_attribute ON attrelid = oid
    WHERE attnum > 0 AND NOT attisdropped`;
 
@@ -105,6 +107,35 @@ describe('The schema', () => {
     expect(amounts.length).toBeGreaterThan(6);
     expect(amounts.filter(({ type }) => type !== 'bigint')).toEqual([]);
     expect(columns.filter(({ type }) => /^(real|double precision|money)/.test(type))).toEqual([]);
+  });
+});
+
+describe('The entities', () => {
+  let db: TestDatabase;
+  let dataSource: DataSource;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+    dataSource = new DataSource(
+      dataSourceOptions({ url: db.url, poolSize: 1 }, { entities: ENTITIES, migrations: [] }),
+    );
+    await dataSource.initialize();
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await db.drop();
+  });
+
+  it('name columns that are there, with the types that they have', async () => {
+    const typeOf = (type: string) => (type === 'timestamptz' ? 'timestamp with time zone' : type);
+    const mapped = dataSource.entityMetadatas.flatMap(({ tableName, columns }) =>
+      columns.map(({ databaseName, type, isNullable }) => ({
+        name: `${tableName}.${databaseName}`,
+        type: typeOf(String(type)),
+        nullable: isNullable,
+      })),
+    );
+    expect(mapped.length).toBeGreaterThan(20);
+    expect(await db.sql<Column>(COLUMNS)).toEqual(expect.arrayContaining(mapped));
   });
 });
 
