@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../src/database/migrate.js';
+import { startPostgres, type Postgres } from '../../src/sandbox/postgres.js';
+import { checkoutBody, post } from '../support/checkout.js';
+import { freePort } from '../support/free-port.js';
+import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
+import { startApi, type StartedApi } from '../support/start-api.js';
+
+/** Transaction ids count for a whole server, so this one is for these tests alone. */
+describe('What a request costs the database', () => {
+  let folder: string;
+  let postgres: Postgres;
+  let provider: MockProvider;
+  let api: StartedApi;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'checkout-commits-'));
+    postgres = await startPostgres({
+      folder: join(folder, 'postgres'),
+      port: await freePort(),
+      settings: { autovacuum: 'off' },
+    });
+    const url = postgres.url('postgres');
+    await migrate(url, { lease: 30 });
+    provider = await startMockProvider();
+    api = await startApi({ databaseUrl: url, providerUrl: provider.url, ROLE: 'api' });
+    client = new pg.Client(url);
+    await client.connect();
+  });
+  afterAll(async () => {
+    await api.stop();
+    await client.end();
+    await provider.stop();
+    await postgres.stop('immediate');
+    await rm(folder, { recursive: true });
+  });
+
+  const nextTransactionId = async () => {
+    const { rows } = await client.query<{ xmax: string }>(
+      'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax',
+    );
+    return BigInt(rows[0]!.xmax);
+  };
+  const checkout = async (key: string) =>
+    (await post(`${api.url}/v1/checkouts`, checkoutBody(), { key })).status;
+
+  it('is two writing commits for a checkout, and none for a replay [R-5]', async () => {
+    const keys = Array.from({ length: 100 }, () => randomUUID());
+    const before = await nextTransactionId();
+    for (const key of keys) expect(await checkout(key)).toBe(201);
+    const between = await nextTransactionId();
+    for (const key of keys) expect(await checkout(key)).toBe(201);
+    const after = await nextTransactionId();
+    expect(between - before).toBe(200n);
+    expect(after - between).toBe(0n);
+  });
+});
