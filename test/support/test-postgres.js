@@ -17,19 +17,21 @@ const SETTINGS = { max_connections: '300', fsync: 'off', full_page_writes: 'off'
 await removeStale();
 const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
 const cluster = join(folder, 'postgres');
+const starting = freePort().then((port) => startPostgres({ folder: cluster, port, settings: SETTINGS }));
+
 process.once('disconnect', () => leave(0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined); // the channel decides
 
 try {
-  const postgres = await startPostgres({ folder: cluster, port: await freePort(), settings: SETTINGS });
+  const postgres = await starting;
   if (process.connected) process.send({ url: postgres.url('postgres') });
-  else await leave(0);
 } catch (error) {
   console.error(error.message);
   await leave(1);
 }
 
 async function leave(code) {
+  await starting.catch(() => undefined);
   await destroyPostgres(cluster);
   await rm(folder, { recursive: true, force: true });
   process.exit(code);
