@@ -10,6 +10,12 @@ var numbers = function (version) {
   return version.split('.').map(Number);
 };
 if (!isAtLeast(numbers(process.versions.node), numbers(wanted + '.0'))) {
-  console.error('This is Node ' + process.versions.node + '; install Node ' + wanted + ' or newer (22 or 24 LTS will do).');
+  console.error(
+    'This is Node ' +
+      process.versions.node +
+      '; install Node ' +
+      wanted +
+      ' or newer (22 or 24 LTS will do).',
+  );
   process.exit(1);
 }

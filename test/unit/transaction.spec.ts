@@ -11,7 +11,8 @@ describe('A transaction', () => {
   });
   afterAll(() => db.drop());
 
-  const tenants = async () => (await db.sql<{ id: string }>('SELECT id FROM tenants ORDER BY id')).map(({ id }) => id);
+  const tenants = async () =>
+    (await db.sql<{ id: string }>('SELECT id FROM tenants ORDER BY id')).map(({ id }) => id);
   beforeEach(() => db.sql('DELETE FROM tenants'));
 
   it('commits what was sent and what was awaited', async () => {
