@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
  * from here: it works where there is no internet, and its policy lets nothing else in.
  */
 export function serveDocs(app: NestFastifyApplication): void {
-  const server = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const server = app.getHttpAdapter().getInstance();
   let description: string | undefined; // made on first use: it needs every route, and most processes are never asked
   serve(server, '/docs', 'text/html', () => PAGE);
   serve(server, '/docs/start.js', 'text/javascript', () => START);

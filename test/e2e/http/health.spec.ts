@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../../../src/app.module.js';
 import { loadConfig } from '../../../src/config/config.js';
 import { createApp } from '../../../src/create-app.js';
+import { Draining } from '../../../src/http/draining.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { Forwarder } from '../../support/forwarder.js';
 import { freePort } from '../../support/free-port.js';
@@ -53,6 +54,21 @@ describe('Readiness', () => {
     const active = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'";
     return (await db.sql(active)).length;
   };
+});
+
+describe('A service that is shutting down', () => {
+  it('is not ready, and sends what still comes over kept connections elsewhere', async () => {
+    const db = await createTestDatabase();
+    const api = await startApi({ databaseUrl: db.url }, [ProbeModule]);
+    api.app.get(Draining).begin();
+    expect((await fetch(`${api.url}/health/live`)).status).toBe(200);
+    expect((await problemOf(await fetch(`${api.url}/health/ready`))).code).toBe('not_ready');
+    const { status, code, response } = await problemOf(await fetch(`${api.url}/probe/tenant`, { headers }));
+    expect([status, code, response.headers.get('connection')]).toEqual([503, 'shutting_down', 'close']);
+    expect(response.headers.get('retry-after')).toBe('1');
+    await api.stop();
+    await db.drop();
+  });
 });
 
 describe('A service whose database is away', () => {

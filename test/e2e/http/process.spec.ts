@@ -58,7 +58,8 @@ describe('The process', () => {
     const api = await start();
     const exited = new Promise((resolve) => api.process.once('exit', resolve));
     api.process.disconnect();
-    expect(await exited).toBe(0);
+    await exited;
+    expect(api.logs()).toContain('Shutting down: the parent is gone');
   });
 
   it('says every wrong name of its environment at once, without a stack, and exits 1', async () => {
@@ -73,6 +74,14 @@ describe('The process', () => {
     for (const name of ['DATABASE_URL', 'PORT', 'HASH_SECRET', 'IDEMPOTENCY_LEASE_SECONDS'])
       expect(main.logs()).toContain(name);
     expect(main.logs()).not.toMatch(/\bat .*\.js:/);
+  });
+
+  it('names the variable to set when its port is taken, and exits 1', async () => {
+    const first = await start();
+    const second = spawnMain({ ...environment({ databaseUrl: db.url }), PORT: new URL(first.url).port });
+    expect(await second.exited).toBe(1);
+    expect(second.logs()).toMatch(/Port \d+ is taken: .* set PORT to another/);
+    await first.stop();
   });
 
   it('logs one line per request: its id, route and tenant, and nothing secret or personal', async () => {
