@@ -1,0 +1,259 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf, untilGone } from '../support/processes.js';
+import { freePorts, startSandbox, type SandboxPorts, type StartedSandbox } from '../support/sandbox.js';
+
+const BOOT_MS = 60_000; // a few seconds by itself; the machine may be busy with other tests
+
+describe('The sandbox', () => {
+  let folder: string;
+  let ports: SandboxPorts;
+  let sandbox: StartedSandbox;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+    ports = await freePorts();
+    sandbox = await start();
+  }, BOOT_MS);
+  afterAll(async () => {
+    await sandbox.signal('SIGTERM');
+    await rm(folder, { recursive: true, force: true });
+  }, BOOT_MS);
+
+  async function start(env: NodeJS.ProcessEnv = {}): Promise<StartedSandbox> {
+    const started = startSandbox({ DATA_DIR: join(folder, 'data'), ...ports, ...env });
+    await started.says('Ready in');
+    return started;
+  }
+
+  const get = (port: keyof SandboxPorts, path: string) => fetch(`http://127.0.0.1:${ports[port]}${path}`);
+  const pidOfPostgres = async () =>
+    Number((await readFile(join(folder, 'data/postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
+  const processOf = (entry: string) =>
+    childrenOf(sandbox.pid).filter(({ command }) => command.includes(entry));
+
+  async function untilReady(port: keyof SandboxPorts): Promise<void> {
+    while (
+      !(await get(port, '/health/ready').then(
+        ({ ok }) => ok,
+        () => false,
+      ))
+    )
+      await sleep(50);
+  }
+
+  async function checkout(key: string): Promise<{ status: number; text: string }> {
+    const response = await fetch(`http://127.0.0.1:${ports.PORT}/v1/checkouts`, {
+      method: 'POST',
+      headers: {
+        Authorization: 'Bearer ck_test_acme',
+        'Idempotency-Key': key,
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify({
+        currency: 'eur',
+        items: [{ sku: 'mug', quantity: 1, unitAmount: 1250 }],
+        customer: { email: 'ada@example.com' },
+        paymentMethod: 'pm_card_visa',
+      }),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  it('brings up an API, a worker, a payment provider and a mailbox', async () => {
+    expect((await get('PORT', '/health/ready')).status).toBe(200);
+    expect((await get('WORKER_PORT', '/health/ready')).status).toBe(200);
+    expect(await (await get('PROVIDER_PORT', '/_ledger')).json()).toEqual({ charges: [], refunds: [] });
+    expect(await (await get('MAILBOX_PORT', '/messages')).json()).toEqual({ messages: [] });
+  });
+
+  it('prints three lines to paste: a checkout, its replay, and a refusal', async () => {
+    const lines = sandbox.output().match(/^curl .*$/gm) ?? [];
+    const answers = [];
+    for (const line of lines) answers.push(await paste(line));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 422]);
+    expect(answers[1]?.headers.get('idempotent-replayed')).toBe('true');
+    expect(await answers[1]?.text()).toBe(await answers[0]?.text());
+  });
+
+  it(
+    'starts an API again that was killed',
+    async () => {
+      const before = processOf('src/main.js');
+      for (const { pid } of before) process.kill(pid, 'SIGKILL');
+      await untilGone(before);
+      await untilReady('PORT');
+      expect(sandbox.output()).toMatch(/api ended \(SIGKILL\): starting it again/);
+      expect((await checkout('after-a-kill')).status).toBe(201);
+    },
+    BOOT_MS,
+  );
+
+  it(
+    'starts PostgreSQL again, and keeps what was committed',
+    async () => {
+      const pid = await pidOfPostgres();
+      process.kill(pid, 'SIGKILL');
+      await untilGone([{ pid, command: 'postgres' }]);
+      await sandbox.says('PostgreSQL is back');
+      await untilReady('PORT');
+      const again = await checkout('after-a-kill');
+      expect(again.status).toBe(201);
+    },
+    BOOT_MS,
+  );
+
+  it(
+    'stops everything on Ctrl-C, and starts again with the data of before',
+    async () => {
+      const before = await checkout('before-ctrl-c');
+      const children = childrenOf(sandbox.pid);
+      expect(await sandbox.signal('SIGINT')).toBe(0);
+      await untilGone(children, 0);
+      expect(existsSync(join(folder, 'data/postgres/postmaster.pid'))).toBe(false);
+      sandbox = await start();
+      expect(await checkout('before-ctrl-c')).toEqual(before);
+      expect(await (await get('PROVIDER_PORT', '/_ledger')).text()).toContain('succeeded');
+    },
+    BOOT_MS,
+  );
+
+  it(
+    'leaves no process behind when it is killed, and finds PostgreSQL running at the next start',
+    async () => {
+      const before = await checkout('before-the-kill');
+      const children = childrenOf(sandbox.pid);
+      expect(children).toHaveLength(4);
+      const postgres = await pidOfPostgres();
+      await sandbox.signal('SIGKILL');
+      await untilGone(children);
+      sandbox = await start();
+      expect(sandbox.output()).toContain('found running');
+      expect(await pidOfPostgres()).toBe(postgres);
+      expect(await checkout('before-the-kill')).toEqual(before);
+    },
+    BOOT_MS,
+  );
+
+  it(
+    'starts at once after a kill, while the processes of before are still on their way out',
+    async () => {
+      await sandbox.signal('SIGKILL');
+      sandbox = await start();
+      expect((await checkout('at-once')).status).toBe(201);
+    },
+    BOOT_MS,
+  );
+
+  it(
+    'lets one sandbox at a time have a data folder',
+    async () => {
+      const other = startSandbox({ DATA_DIR: join(folder, 'data'), ...(await freePorts()) });
+      expect(await other.ended).toBe(1);
+      expect(other.output()).toMatch(
+        /Another sandbox is running on DATA_DIR=.*: stop it, or set DATA_DIR to another folder\./,
+      );
+      expect((await checkout('still-here')).status).toBe(201);
+    },
+    BOOT_MS,
+  );
+});
+
+describe('The sandbox refuses in one sentence that names what to set', () => {
+  let folder: string;
+  let ports: SandboxPorts;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+    ports = await freePorts();
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** Everything that it printed; it must have ended by itself with 1, and have left nothing running. */
+  async function refusal(env: NodeJS.ProcessEnv): Promise<string> {
+    const sandbox = startSandbox({ DATA_DIR: join(folder, 'data'), ...ports, ...env });
+    expect(await sandbox.ended).toBe(1);
+    expect(existsSync(join(folder, 'data/postgres/postmaster.pid'))).toBe(false);
+    return sandbox.output().trim();
+  }
+
+  it.each(['PORT', 'WORKER_PORT', 'PROVIDER_PORT', 'SMTP_PORT', 'MAILBOX_PORT', 'POSTGRES_PORT'] as const)(
+    'when %s is taken',
+    async (name) => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const said = await refusal({ [name]: String(port) });
+      server.close();
+      expect(said).toBe(`Port ${port} is taken: set ${name} to another port, or stop what listens on it.`);
+    },
+  );
+
+  it('when a port is no port, or two are the same', async () => {
+    expect(await refusal({ PORT: 'http' })).toMatch(/^PORT=http is not a port: set PORT to .*\.$/);
+    expect(await refusal({ SMTP_PORT: ports.PORT })).toMatch(
+      /^PORT and SMTP_PORT are both \d+: set SMTP_PORT .*\.$/,
+    );
+  });
+
+  it('when the data folder holds something else', async () => {
+    await writeFile(join(folder, 'thesis.txt'), 'years of work');
+    const said = await refusal({ DATA_DIR: folder });
+    expect(said).toBe(
+      `DATA_DIR=${folder} holds files that are not the sandbox's (thesis.txt): set DATA_DIR to an empty or a new folder.`,
+    );
+    expect(await readdir(folder)).toEqual(['thesis.txt']);
+  });
+
+  it('when the data folder cannot be made', async () => {
+    await writeFile(join(folder, 'file'), '');
+    const said = await refusal({ DATA_DIR: join(folder, 'file') });
+    expect(said).toMatch(
+      /^DATA_DIR=.* cannot be used \(ENOTDIR\): set DATA_DIR to a folder you can write to\.$/,
+    );
+  });
+
+  it('when the data folder is of another PostgreSQL', async () => {
+    await mkdir(join(folder, 'data/postgres'), { recursive: true });
+    await writeFile(join(folder, 'data/sandbox.json'), '{"running":false}');
+    await writeFile(join(folder, 'data/postgres/PG_VERSION'), '17\n');
+    expect(await refusal({})).toMatch(
+      /was made by PostgreSQL 17 and this is PostgreSQL 18: set DATA_DIR to a new folder/,
+    );
+  });
+
+  it('when DATABASE_URL is not an address, leads nowhere, or leads to something else', async () => {
+    const mute = createServer((socket) => socket.end('I speak no SQL\n')).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    const urls = [
+      'localhost:5432',
+      'postgres://127.0.0.1:9/checkout',
+      `postgres://user:secret@127.0.0.1:${port}/checkout`,
+    ];
+    for (const url of urls) {
+      const said = await refusal({ DATABASE_URL: url });
+      expect(said).toMatch(/^.*DATABASE_URL .*[Ss]et DATABASE_URL to .*\.$/m);
+      expect(said).not.toContain('secret');
+    }
+    mute.close();
+  });
+
+  it('when the database of DATABASE_URL does not exist', async () => {
+    const url = Object.assign(new URL(process.env['TEST_ADMIN_URL']!), { pathname: 'nowhere' });
+    expect(await refusal({ DATABASE_URL: url.href })).toMatch(/has no database nowhere/);
+  });
+});
+
+/** Sends what a printed curl line would send. */
+function paste(line: string): Promise<Response> {
+  const [, url = ''] = /(http\S+)/.exec(line) ?? [];
+  const headers = [...line.matchAll(/-H '([^:]+): ([^']+)'/g)].map(
+    ([, name, value]) => [name, value] as [string, string],
+  );
+  return fetch(url, { method: 'POST', headers, body: / -d '([^']+)'/.exec(line)?.[1] ?? '' });
+}

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.js';
+
+export interface SandboxPorts {
+  readonly PORT: string;
+  readonly WORKER_PORT: string;
+  readonly PROVIDER_PORT: string;
+  readonly SMTP_PORT: string;
+  readonly MAILBOX_PORT: string;
+  readonly POSTGRES_PORT: string;
+}
+
+export async function freePorts(): Promise<SandboxPorts> {
+  const names = ['PORT', 'WORKER_PORT', 'PROVIDER_PORT', 'SMTP_PORT', 'MAILBOX_PORT', 'POSTGRES_PORT'];
+  const ports = await Promise.all(names.map(async (name) => [name, String(await freePort())]));
+  return Object.fromEntries(ports) as SandboxPorts;
+}
+
+export interface StartedSandbox {
+  readonly pid: number;
+  output(): string;
+  /** Settles when it has printed `text`. @throws when it ends first */
+  says(text: string): Promise<void>;
+  /** Its exit code, or null after a signal, once it has ended. */
+  readonly ended: Promise<number | null>;
+  signal(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** What `npm start` runs, as a process of its own. */
+export function startSandbox(env: NodeJS.ProcessEnv): StartedSandbox {
+  const child = spawn(process.execPath, ['dist/src/sandbox/start.js'], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  return {
+    pid: child.pid!,
+    output: () => output,
+    ended,
+    says: async (text) => {
+      while (!output.includes(text)) {
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`The sandbox ended:\n${output}`);
+        await sleep(50);
+      }
+    },
+    signal: (signal) => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
