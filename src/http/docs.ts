@@ -68,5 +68,5 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const START = `SwaggerUIBundle({ url: '/docs/openapi.json', dom_id: '#docs', persistAuthorization: true });
+const START = `SwaggerUIBundle({ url: '/docs/openapi.json', dom_id: '#docs', persistAuthorization: true, validatorUrl: null });
 `;

@@ -2,13 +2,16 @@ import { connect } from 'node:net';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { ProbeModule } from '../../support/probe.module.js';
 import { problemOf } from '../../support/problem.js';
-import { ACME, startApi, type StartedApi } from '../../support/start-api.js';
+import { holdLock } from '../../support/locks.js';
+import { ACME, GLOBEX, startApi, type StartedApi } from '../../support/start-api.js';
 
 describe('Every error is a problem', () => {
   let db: TestDatabase;
   let api: StartedApi;
   beforeAll(async () => {
     db = await createTestDatabase();
+    await db.sql(`DO $$ BEGIN EXECUTE format('ALTER ROLE %I IN DATABASE %I SET lock_timeout = 100',
+                   current_user, current_database()); END $$`);
     api = await startApi({ databaseUrl: db.url }, [ProbeModule]);
   });
   afterAll(async () => {
@@ -21,7 +24,7 @@ describe('Every error is a problem', () => {
   const post = (path: string, body: string, headers: Record<string, string> = {}) =>
     call(path, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } });
 
-  it('404 for an unknown route, without the URL that was asked for [ERR-1] [ERR-3]', async () => {
+  it('404 for an unknown route, without the URL that was asked for [ERR-1, ERR-3]', async () => {
     const { status, code, error, response } = await problemOf(await call('/nowhere?email=ada@example.com'));
     expect([status, code]).toEqual([404, 'route_not_found']);
     expect(error).not.toHaveProperty('param');
@@ -65,7 +68,7 @@ describe('Every error is a problem', () => {
     expect((await problemOf(compressed)).status).toBe(415);
   });
 
-  it('400 for a request that fails validation, naming every member by its path [ERR-4]', async () => {
+  it('400 for a request that fails validation, naming every member by its path [ERR-2, ERR-4]', async () => {
     const body = {
       email: 'no',
       items: [
@@ -105,6 +108,14 @@ describe('Every error is a problem', () => {
       expect(everything).not.toMatch(/no_such_table|SELECT|sk_live|ada@|\/srv|node_modules|\.ts|\.js/);
     },
   );
+
+  it('503 with Retry-After for a lock that is not let go of in time [ERR-6]', async () => {
+    const release = await holdLock(db, 'api_keys');
+    const headers = { Authorization: `Bearer ${GLOBEX.key}` }; // not looked up before, so it has to wait
+    const { status, code, response } = await problemOf(await fetch(`${api.url}/probe/tenant`, { headers }));
+    await release();
+    expect([status, code, response.headers.get('retry-after')]).toEqual([503, 'store_unavailable', '1']);
+  });
 
   it.each(['/probe/items/%ZZ', '/%', '/probe/%C3%28'])(
     '400 for a URL that cannot be decoded: %s',

@@ -1,5 +1,6 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { holdLock, waitingForLock } from '../../support/locks.js';
 import { ACME, environment, spawnApi, spawnMain, type SpawnedApi } from '../../support/start-api.js';
 
 describe('The process', () => {
@@ -130,28 +131,6 @@ function request(url: string, agent: Agent): Promise<IncomingMessage> {
       reject,
     );
   });
-}
-
-/** Holds every look-up of a table until released, so that a request is in flight for as long as a test likes. */
-async function holdLock(db: TestDatabase, table: string): Promise<() => Promise<void>> {
-  let release!: () => void;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  let locked!: () => void;
-  const isLocked = new Promise<void>((resolve) => (locked = resolve));
-  const holding = db.database.transaction(async (tx) => {
-    await tx.manager.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
-    locked();
-    await released;
-  });
-  await isLocked;
-  return async () => {
-    release();
-    await holding;
-  };
-}
-
-async function waitingForLock(db: TestDatabase): Promise<void> {
-  while ((await db.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).length === 0);
 }
 
 /** Until the process has said that it is shutting down. */
