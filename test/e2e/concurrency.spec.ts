@@ -1,32 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { checkoutBody, get, orderBody, post, type Answer } from '../support/checkout.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { startMailbox, type Mailbox } from '../support/mailbox.js';
-import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
-import { spawnApi, type SpawnedApi } from '../support/start-api.js';
+import { startSystem, type System } from '../support/start-system.js';
 
 describe('Two API processes on one database', () => {
-  let db: TestDatabase;
-  let provider: MockProvider;
-  let mailbox: Mailbox;
-  let apis: SpawnedApi[];
-  let worker: SpawnedApi;
-
+  let system: System;
   beforeAll(async () => {
-    [db, provider, mailbox] = await Promise.all([createTestDatabase(), startMockProvider(), startMailbox()]);
-    const options = { databaseUrl: db.url, providerUrl: provider.url, smtpUrl: mailbox.smtpUrl };
-    apis = [await spawnApi({ ...options, ROLE: 'api' }), await spawnApi({ ...options, ROLE: 'api' })];
-    worker = await spawnApi({ ...options, ROLE: 'worker', WORKER_PORT: '0' });
+    system = await startSystem({ apis: 2, workers: 1 });
   });
-  afterAll(async () => {
-    await Promise.all([...apis, worker].map((process) => process.stop()));
-    await Promise.all([provider.stop(), mailbox.stop()]);
-    await db.drop();
-  });
+  afterAll(() => system.stop());
 
-  const either = (n: number, path: string) => `${apis[n % 2]!.url}${path}`;
+  const either = (n: number, path: string) => `${system.apis[n % 2]!.url}${path}`;
   const chargesOf = async (orderId: string) =>
-    (await provider.ledger()).charges.filter(({ metadata }) => metadata['order_id'] === orderId);
+    (await system.provider.ledger()).charges.filter(({ metadata }) => metadata['order_id'] === orderId);
 
   function expectOneAnswer(answers: readonly Answer[]): Answer {
     const done = answers.filter(({ status }) => status === 201);
@@ -48,12 +33,12 @@ describe('Two API processes on one database', () => {
     );
     const { order } = expectOneAnswer(answers).body;
     expect(await chargesOf(order.id)).toHaveLength(1);
-    const [counts] = await db.sql(
+    const [counts] = await system.database.sql(
       `SELECT (SELECT count(*)::int FROM orders) AS orders, (SELECT count(*)::int FROM ledger_entries) AS ledger,
               (SELECT count(*)::int FROM outbox_messages) AS outbox`,
     );
     expect(counts).toEqual({ orders: 1, ledger: 1, outbox: 1 });
-    const mails = await mailbox.received(1);
+    const mails = await system.mailbox.received(1);
     expect(mails).toHaveLength(1);
     expect(mails[0]).toMatchObject({ to: expect.stringContaining('ada@example.com') as string });
   });
