@@ -6,9 +6,9 @@ const LOOK_MS = 500;
 
 export interface Leaving {
   /** Ends what runs, in order, and then this process. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
   /** Asked for a second time: ends it now. */
-  kill(): Promise<void>;
+  readonly kill: () => Promise<void>;
 }
 
 /**

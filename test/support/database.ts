@@ -28,7 +28,7 @@ export async function createTestDatabase({ poolSize = 10 } = {}): Promise<TestDa
   return {
     url,
     database: new Database(dataSource),
-    sql: <Row>(text: string, values: unknown[] = []) => dataSource.query(text, values) as Promise<Row[]>,
+    sql: <Row>(text: string, values: unknown[] = []) => dataSource.query<Row[]>(text, values),
     drop: async () => {
       await dataSource.destroy();
       await adminClient.query(`DROP DATABASE ${name} WITH (FORCE)`);

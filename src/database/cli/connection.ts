@@ -16,6 +16,7 @@ export async function requireReachable(url: string): Promise<void> {
   } catch (error) {
     throw new Error(
       `DATABASE_URL does not lead to a database: ${explain(error, new URL(url))}. Set DATABASE_URL to a PostgreSQL that answers.`,
+      { cause: error },
     );
   } finally {
     await client.end().catch(() => undefined);
