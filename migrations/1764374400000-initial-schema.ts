@@ -75,7 +75,7 @@ CREATE TABLE idempotency_keys (
   request_id text NOT NULL,
   reply_status smallint CHECK (reply_status BETWEEN 200 AND 599),
   reply_headers json,
-  reply_body bytea,
+  reply_body bytea CHECK (length(reply_body) <= 1048576),
   created_at timestamptz NOT NULL DEFAULT now(),
   completed_at timestamptz,
   expires_at timestamptz,

@@ -37,17 +37,24 @@ function sentByTheInterceptor(
   Res()(target, property, (descriptor.value as (...parameters: unknown[]) => unknown).length);
 }
 
+function describeHeader(notFingerprinted: readonly string[]): string {
+  return [
+    'Required. Names one intent, not one attempt: 1 to 255 characters, bare (`order-1001:pay`) or quoted.',
+    'Scope: unique per tenant, whatever the API key; not shared between regions that have databases of their own.',
+    'Compared: method, path, query and the RFC 8785 form of the JSON body as it was sent.',
+    ...(notFingerprinted.length > 0 ? [`Not compared: ${notFingerprinted.join(', ')}.`] : []),
+    'Stored and replayed byte for byte: 2xx, declines (402) and every other final refusal decided by the operation.',
+    'Not stored: refusals before anything was done, and 5xx; the key resumes where it stopped.',
+    'Retention: 72 hours from the reply by default; after that the key is new. No personal data in keys.',
+  ].join(' ');
+}
+
 function documentation({ notFingerprinted = [] }: IdempotentOptions): MethodDecorator[] {
   return [
     ApiHeader({
       name: 'Idempotency-Key',
       required: true,
-      description:
-        'Names one intent. 1 to 255 characters, bare or quoted; unique per tenant; kept for 72 hours after the reply ' +
-        'by default. A retry with the same key and the same request gets the stored reply, byte for byte. Method, ' +
-        'path, query and the canonical JSON body make the request' +
-        (notFingerprinted.length > 0 ? `; not compared: ${notFingerprinted.join(', ')}.` : '.') +
-        ' No personal data in keys.',
+      description: describeHeader(notFingerprinted),
       schema: {
         type: 'string',
         minLength: 1,

@@ -6,7 +6,7 @@ import type { Attempt } from './attempt.js';
 import type { KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
 import { Reply } from './operation.js';
-import { KeyTaken, LeaseLost } from './outcomes.js';
+import { keyInUse, KeyTaken, LeaseLost } from './outcomes.js';
 
 /** Writes the business rows of a stretch of phases, and says where it ended. */
 export type Write = (tx: Tx) => Promise<Reply | Advance>;
@@ -104,10 +104,9 @@ export class LocalWork {
   }
 }
 
-/** Waiting too long for another first phase with this key is being second, too. */
-function refuseWaiting(error: unknown): number {
-  if (isLockTimeout(error)) return 0;
-  throw error;
+/** Another first phase with this key takes longer than anybody should wait: that is a request in progress. */
+function refuseWaiting(error: unknown): never {
+  throw isLockTimeout(error) ? keyInUse(null) : error;
 }
 
 function moveOn(attempt: Attempt, end: Reply | Advance): void {

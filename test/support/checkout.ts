@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import request, { type Response } from 'supertest';
 import { ACME } from './start-api.js';
 
 export interface Answer {
@@ -6,7 +7,6 @@ export interface Answer {
   readonly headers: Headers;
   /** The bytes, as text, for comparing replays. */
   readonly text: string;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into whatever came back
   readonly body: any;
 }
 
@@ -22,31 +22,26 @@ export async function post(
   body: unknown,
   { key, apiKey, headers }: PostOptions = {},
 ): Promise<Answer> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${apiKey ?? ACME.key}`,
-      'content-type': 'application/json',
-      'idempotency-key': key ?? randomUUID(),
-      ...headers,
-    },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
+  const response = await request(url)
+    .post('')
+    .set('Authorization', `Bearer ${apiKey ?? ACME.key}`)
+    .set('Content-Type', 'application/json')
+    .set('Idempotency-Key', key ?? randomUUID())
+    .set(headers ?? {})
+    .send(typeof body === 'string' ? body : JSON.stringify(body));
   return answerOf(response);
 }
 
 export async function get(url: string, { apiKey }: PostOptions = {}): Promise<Answer> {
-  return answerOf(await fetch(url, { headers: { authorization: `Bearer ${apiKey ?? ACME.key}` } }));
+  const response = await request(url)
+    .get('')
+    .set('Authorization', `Bearer ${apiKey ?? ACME.key}`);
+  return answerOf(response);
 }
 
-async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: text === '' ? undefined : JSON.parse(text),
-  };
+function answerOf({ status, headers, text }: Response): Answer {
+  const body: unknown = text === '' ? undefined : JSON.parse(text);
+  return { status, headers: new Headers(headers as Record<string, string>), text, body };
 }
 
 export function orderBody(changes: Record<string, unknown> = {}): Record<string, unknown> {

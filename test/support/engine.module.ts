@@ -26,6 +26,8 @@ interface TripPoints {
   called: Point<{ note: string; answer: string }>;
 }
 
+type CallOutcome = { status: 'done'; answer: string } | { status: 'unknown'; reason: string };
+
 export const CONFLICT = new Problem({
   status: 409,
   code: 'probe_conflict',
@@ -67,12 +69,12 @@ export class Trip {
 
     booked: foreignCall({
       step: 'call',
-      call: async (request, derivedKey) => {
+      call: async (request, derivedKey): Promise<CallOutcome> => {
         this.calls.push({ request, derivedKey });
         await this.duringCall();
-        return { status: 'done' as const, answer: `seat ${request.seat}` };
+        return { status: 'done', answer: `seat ${request.seat}` };
       },
-      find: async () => ({ status: 'unknown' as const, reason: 'not looked for' }),
+      find: async (): Promise<CallOutcome> => ({ status: 'unknown', reason: 'not looked for' }),
       record: async (tx, outcome, run) => {
         this.phases.push('record');
         tx.send(NOTE, [`recorded-${run.id}`, outcome.answer]);
