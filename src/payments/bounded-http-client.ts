@@ -44,7 +44,7 @@ export class BoundedHttpClient implements Stripe.HttpClient {
   }
 
   /** @throws NotSent, AnswerLost */
-  makeRequest: MakeRequest = async (host, port, path, method, headers, body, protocol, timeout) => {
+  makeRequest: MakeRequest = async (...[host, port, path, method, headers, body, protocol, timeout]) => {
     const secure = protocol !== 'http';
     const connection = { made: false };
     try {

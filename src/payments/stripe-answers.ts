@@ -26,19 +26,25 @@ function standing(intent: Stripe.PaymentIntent): ChargeOutcome {
     case 'requires_action':
       return requiredAction(intent);
     case 'requires_payment_method':
-      // Without an error it was never tried, which is not what create-and-confirm can leave behind.
       return intent.last_payment_error
         ? { status: 'declined', providerId, failure: failureOf(intent.last_payment_error) }
-        : { status: 'unknown', reason: `${providerId} was not attempted` };
+        : notTried(intent);
     case 'canceled':
       return {
         status: 'declined',
         providerId,
         failure: { code: 'canceled', message: 'The payment was canceled.' },
       };
+    case 'requires_capture':
+      return { status: 'contradicted', reason: `${providerId} is requires_capture, which was not asked for` };
     default:
-      return { status: 'contradicted', reason: `${providerId} is ${intent.status}, which was not asked for` };
+      return notTried(intent);
   }
+}
+
+/** A look-up can meet a payment whose create-and-confirm still runs: only the answer to that settles it. */
+function notTried({ id, status }: Stripe.PaymentIntent): ChargeOutcome {
+  return { status: 'unknown', reason: `${id} is still ${status}` };
 }
 
 function requiredAction({ id, next_action: action }: Stripe.PaymentIntent): ChargeOutcome {

@@ -94,21 +94,21 @@ export class StripeProvider extends PaymentProvider {
   }
 }
 
-/** A decline comes with the payment that was tried: it has to be ours, and must not say that it went through. */
+/** A decline comes with the payment that was tried: it has to be ours, and must not be alive. */
 function refusedCharge(error: unknown, request: ChargeRequest): ChargeOutcome {
   const refusal = refusalOf(error);
   if (refusal.status !== 'declined') return refusal;
   const { intent, failure } = refusal;
   if (!intent) return { status: 'declined', failure };
-  const contradiction = chargeContradiction(intent, request) ?? paidAfterAll(intent);
+  const contradiction = chargeContradiction(intent, request) ?? alive(intent);
   return contradiction
     ? { status: 'contradicted', reason: contradiction }
     : { status: 'declined', providerId: intent.id, failure };
 }
 
-function paidAfterAll({ id, status }: Stripe.PaymentIntent): string | undefined {
-  const paid = ['succeeded', 'processing', 'requires_capture'].includes(status);
-  return paid ? `${id} was declined and is ${status}` : undefined;
+function alive({ id, status }: Stripe.PaymentIntent): string | undefined {
+  const over = ['requires_payment_method', 'canceled'].includes(status);
+  return over ? undefined : `${id} was declined and is ${status}`;
 }
 
 /** Absence proves nothing: the call that made it may still be on its way. */

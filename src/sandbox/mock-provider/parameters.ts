@@ -44,8 +44,9 @@ export class Parameters {
   /** A nested object of strings, such as metadata. */
   map(name: string): Record<string, string> {
     const value = this.values[name] ?? {};
-    if (typeof value !== 'object') throw invalidRequest(`Invalid object: ${name}`, undefined, name);
-    return Object.fromEntries(Object.entries(value as object).map(([key, text]) => [key, String(text)]));
+    if (typeof value !== 'object' || value === null)
+      throw invalidRequest(`Invalid object: ${name}`, undefined, name);
+    return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, String(text)]));
   }
 
   /** Stripe refuses what it does not know, so that a misspelt parameter is not silently dropped. */

@@ -9,7 +9,7 @@ import {
   MAX_AMOUNT,
 } from '../../../src/payments/currency.js';
 import { IsCurrency, IsUnitAmount } from '../../../src/payments/currency.validators.js';
-import { IsPaymentMethod } from '../../../src/payments/payment-method.validators.js';
+import { IsPaymentMethod } from '../../../src/payments/payment-method.validator.js';
 
 const ZERO_DECIMALS = 'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ');
 const THREE_DECIMALS = 'bhd jod kwd omr tnd'.split(' ');
