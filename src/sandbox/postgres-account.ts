@@ -19,16 +19,26 @@ export interface Account {
 export async function findAccount(folder: string): Promise<Account> {
   if (process.getuid?.() !== 0) return { prefix: [], own: () => Promise.resolve() };
   const { uid, gid } = (await ownerOf(folder)) ?? (await firstAccount());
-  return { prefix: asAccount(uid, gid), own: (path) => chown(path, uid, gid) };
+  return { prefix: await prefixFor(uid, gid), own: (path) => chown(path, uid, gid) };
 }
 
 /**
- * dac_override lets the account through folders that are root's alone, such as a clone in /root;
- * otherwise it could read neither its programs nor its data.
+ * A clone in /root is root's alone: without dac_override the account could read neither its programs nor its data,
+ * and without no_setuid_fixup access(2), which initdb asks, would not count it. A container may withhold both; then
+ * the account has to do with what it may read.
  */
-function asAccount(uid: number, gid: number): string[] {
-  const identity = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
-  return ['setpriv', ...identity, '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+async function prefixFor(uid: number, gid: number): Promise<string[]> {
+  const identity = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
+  const passage = [
+    '--inh-caps=+dac_override',
+    '--ambient-caps=+dac_override',
+    '--securebits=+no_setuid_fixup',
+  ];
+  const [command = '', ...args] = [...identity, ...passage, 'true'];
+  return run(command, args).then(
+    () => [...identity, ...passage],
+    () => identity,
+  );
 }
 
 async function ownerOf(folder: string): Promise<{ uid: number; gid: number } | undefined> {

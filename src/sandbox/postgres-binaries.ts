@@ -49,10 +49,11 @@ function refuse(error: Error): never {
     );
   }
   throw new Refusal(
-    `The embedded PostgreSQL does not run on this machine (${firstLine(error.message)}): set DATABASE_URL to a PostgreSQL of your own.`,
+    `The embedded PostgreSQL does not run on this machine (${lastLine(error.message)}): set DATABASE_URL to a PostgreSQL of your own.`,
   );
 }
 
-function firstLine(text: string): string {
+/** A program that fails says why at the end. */
+export function lastLine(text: string): string {
   return text.trim().split('\n').at(-1) ?? text;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { findAccount, type Account } from './postgres-account.js';
-import { findBinaries, type RunBinary } from './postgres-binaries.js';
+import { findBinaries, lastLine, type RunBinary } from './postgres-binaries.js';
 import { findPostmaster, isAlive, type Postmaster } from './postmaster.js';
 import { Refusal } from './refusal.js';
 import { HOST } from './settings.js';
@@ -59,7 +59,11 @@ async function prepareCluster(folder: string, account: Account, run: RunBinary):
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true, mode: 0o700 });
   await account.own(draft);
-  await run('initdb', ['-D', draft, ...INITDB_OPTIONS]);
+  await run('initdb', ['-D', draft, ...INITDB_OPTIONS]).catch((error: Error) => {
+    throw new Refusal(
+      `PostgreSQL cannot make ${folder} (${lastLine(error.message)}): set DATA_DIR to another folder.`,
+    );
+  });
   await rename(draft, folder);
 }
 
