@@ -206,9 +206,18 @@ function begin(client: PoolClient, runner: QueryRunner): Tx {
   return tx;
 }
 
+/** Guards must not hang with a connection that is half open: shorter than a third of any lease. */
+const RESERVED_TIMEOUT_MS = 1_000;
+
 function reservedPool({ options }: DataSource): Pool {
   const { url, extra } = options as PostgresDataSourceOptions;
-  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 1_000, ...extra });
+  const pool = new pg.Pool({
+    connectionString: url,
+    ...(extra as object),
+    max: 1,
+    connectionTimeoutMillis: RESERVED_TIMEOUT_MS,
+    query_timeout: RESERVED_TIMEOUT_MS,
+  });
   pool.on('error', () => undefined); // an idle connection was cut: the next query opens another
   return pool;
 }

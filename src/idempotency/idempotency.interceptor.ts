@@ -19,6 +19,8 @@ import { keyInUse, keyMismatch, keyUnderReview, KeyTaken, LeaseLost } from './ou
 /** What is sent, and whose it was first. */
 interface Answer {
   readonly reply: Reply;
+  /** Durable id of the execution: what logs call the key. */
+  readonly keyId: string;
   readonly originalRequestId: string;
   readonly replayed: boolean;
 }
@@ -55,8 +57,10 @@ export class IdempotencyInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<undefined>> {
     const http = context.switchToHttp();
     const route = this.reflector.get<IdempotentRoute>(IDEMPOTENT_ROUTE, context.getHandler());
-    const request = this.keyed(http.getRequest<FastifyRequest>(), route, next);
-    send(http.getResponse<FastifyReply>(), await this.answer(request));
+    const request = http.getRequest<FastifyRequest>();
+    const answer = await this.answer(this.keyed(request, route, next));
+    request.annotations = { ...request.annotations, key: answer.keyId, replayed: answer.replayed };
+    send(http.getResponse<FastifyReply>(), answer);
     return of(undefined);
   }
 
@@ -119,7 +123,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const differs = differences(storedFingerprint(row), request.fingerprint);
     if (differs.length > 0) throw keyMismatch(differs);
     const reply = storedReply(row);
-    if (reply) return { reply, originalRequestId: row.request_id, replayed: true };
+    if (reply) return { reply, keyId: row.id, originalRequestId: row.request_id, replayed: true };
     if (row.status === 'review') throw keyUnderReview();
     if (isLive(row)) throw keyInUse(row.lease_remaining);
     return this.resume(request, row);
@@ -135,7 +139,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   private async run({ operation, options }: KeyedRequest, attempt: Attempt): Promise<Answer> {
     const reply = await this.runner.run(operation, attempt, options);
-    return { reply, originalRequestId: attempt.execution.requestId, replayed: false };
+    const { id: keyId, requestId: originalRequestId } = attempt.execution;
+    return { reply, keyId, originalRequestId, replayed: false };
   }
 }
 

@@ -79,6 +79,6 @@ function problem(status: number, description: string): MethodDecorator {
   return ApiResponse({
     status,
     description,
-    content: { 'application/problem+json': { schema: { type: 'object' } } },
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
   });
 }

@@ -9,7 +9,7 @@ export class ListOrdersDto {
   @IsInt()
   @Min(1)
   @Max(100)
-  limit = 20;
+  limit?: number = 20;
 
   /** `nextCursor` of the page before. */
   @IsOptional()

@@ -1,6 +1,5 @@
-import { Column, Entity, OneToMany, PrimaryColumn } from 'typeorm';
+import { Column, Entity, JoinColumn, ManyToOne, OneToMany, PrimaryColumn, type Relation } from 'typeorm';
 import type { Order, OrderStatus } from './order.js';
-import { OrderItemEntity } from './order-item.entity.js';
 
 /** bigint comes as text; amounts are far below 2^53. */
 export const AMOUNT = { from: Number, to: (amount: number) => amount };
@@ -23,6 +22,25 @@ export class OrderEntity {
   @Column('integer') version!: number;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @OneToMany(() => OrderItemEntity, (item) => item.order) items!: OrderItemEntity[];
+}
+
+@Entity('order_items')
+export class OrderItemEntity {
+  @PrimaryColumn('text', { name: 'tenant_id' }) tenantId!: string;
+  @PrimaryColumn('text', { name: 'order_id' }) orderId!: string;
+  @PrimaryColumn('smallint') position!: number;
+  @Column('text') sku!: string;
+  @Column('text', { nullable: true }) description!: string | null;
+  @Column('integer') quantity!: number;
+  @Column('bigint', { name: 'unit_amount', transformer: AMOUNT })
+  unitAmount!: number;
+
+  @ManyToOne(() => OrderEntity, (order) => order.items)
+  @JoinColumn([
+    { name: 'tenant_id', referencedColumnName: 'tenantId' },
+    { name: 'order_id', referencedColumnName: 'id' },
+  ])
+  order!: Relation<OrderEntity>;
 }
 
 export function toOrder(entity: OrderEntity): Order {

@@ -21,7 +21,7 @@ export class OrdersReader {
     return order ? toOrder(order) : undefined;
   }
 
-  async list(tenantId: string, { limit, cursor, status }: ListOrdersDto): Promise<Page<Order>> {
+  async list(tenantId: string, { limit = 20, cursor, status }: ListOrdersDto): Promise<Page<Order>> {
     const found = await this.orders.find({
       where: { tenantId, ...(cursor && { id: LessThan(cursor) }), ...(status && { status }) },
       relations: { items: true },
