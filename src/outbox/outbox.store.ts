@@ -37,57 +37,48 @@ export class OutboxStore {
 
   async claim(tenantId: string, limit: number, leaseSeconds: number): Promise<Claim> {
     const token = randomUUID();
-    const rows = await this.database.query<Omit<StagedMessage, 'tenantId'>>(CLAIM, [
-      tenantId,
-      token,
-      leaseSeconds,
-      limit,
-    ]);
+    const rows = await this.database.transaction(async (tx) => {
+      tx.send(BY_INDEX_ONLY);
+      const claimed = await tx.query<Omit<StagedMessage, 'tenantId'>>(CLAIM, [
+        tenantId,
+        token,
+        leaseSeconds,
+        limit,
+      ]);
+      if (claimed.length < limit) tx.send(DEFER_WAITING, [tenantId]); // all that is still due waits for another
+      return claimed;
+    });
     return { tenantId, token, messages: rows.map((row) => ({ tenantId, ...row })) };
   }
 
   /** @returns the ids that were marked; the others are of messages that the claim no longer holds */
-  async mark(claim: Claim, marks: readonly Mark[]): Promise<Set<string>> {
+  async mark({ tenantId, token }: Claim, marks: readonly Mark[]): Promise<Set<string>> {
+    const ids = marks.map(({ id }) => id);
+    const outcomes = Object.fromEntries(marks.map(({ id, outcome }) => [id, outcome]));
     const marked = await this.database.query<{ id: string }>(MARK, [
-      claim.tenantId,
-      claim.token,
-      ...columnsOf(marks),
+      tenantId,
+      token,
+      ids,
+      JSON.stringify(outcomes),
     ]);
-    const failed = marks.filter(({ outcome }) => outcome.kind === 'failed').map(({ id }) => id);
-    if (failed.length > 0) await this.database.query(DEFER_FOLLOWERS, [claim.tenantId, failed]);
     return new Set(marked.map(({ id }) => id));
   }
 }
 
-/** One array for each column of `mark` in the statement. */
-function columnsOf(marks: readonly Mark[]): unknown[][] {
-  const outcomes = marks.map(({ outcome }) => outcome);
-  return [
-    marks.map(({ id }) => id),
-    outcomes.map(({ kind }) => kind),
-    outcomes.map((outcome) => ('error' in outcome ? outcome.error : null)),
-    outcomes.map(dueIn),
-  ];
-}
-
-/** In seconds from now; null for what is settled. */
-function dueIn(outcome: Outcome): number | null {
-  switch (outcome.kind) {
-    case 'failed':
-      return outcome.retryInSeconds;
-    case 'released':
-      return 0;
-    case 'sent':
-    case 'dead':
-      return null;
-  }
-}
-
 /**
- * The relay's statements have no name, so that each is planned for the queue as it is now. The plan that a prepared
- * statement keeps may date from when the queue was empty, and read all of it for every message.
+ * The statements have no name, so that each is planned for the queue as it is now. The plan that a prepared
+ * statement keeps may date from when the queue was empty.
  */
 const planned = (text: string): Statement => statement('', text);
+
+/**
+ * A queue changes faster than the statistics about it. By those of a minute ago, sorting all that is due can look
+ * cheaper than walking outbox_messages_due in order, and costs seconds once there are a million messages.
+ */
+const BY_INDEX_ONLY = planned(
+  `SELECT set_config(name, 'off', true)
+     FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin']) AS name`,
+);
 
 /**
  * Hops from tenant to tenant along outbox_messages_due: as many index look-ups as there are tenants with unsent
@@ -132,29 +123,40 @@ const CLAIM = planned(
    RETURNING id, dedupe_key AS "dedupeKey", topic, payload, created_at AS "createdAt", attempts`,
 );
 
+/**
+ * What waits for a message that failed is due when that one is, not before: every claim would step over it again.
+ * Nothing needs to bring it back, as that time comes whether the other is then sent, dead or failed once more.
+ * So many at a time, so that no claim takes long for their sake.
+ */
+const DEFER_WAITING = planned(
+  `WITH waiting AS MATERIALIZED (
+     SELECT message.tenant_id, message.id, first.due_at
+       FROM outbox_messages AS message, LATERAL (
+         SELECT sequence, due_at, claim_token FROM outbox_messages AS unsent
+          WHERE unsent.tenant_id = message.tenant_id AND unsent.ordering_key = message.ordering_key
+            AND unsent.sent_at IS NULL AND unsent.dead_at IS NULL
+          ORDER BY sequence LIMIT 1) AS first
+      WHERE message.tenant_id = $1 AND message.due_at <= now()
+        AND first.sequence < message.sequence AND first.claim_token IS NULL AND first.due_at > now()
+      LIMIT 10000
+      FOR UPDATE OF message SKIP LOCKED
+   )
+   UPDATE outbox_messages AS message SET due_at = waiting.due_at
+     FROM waiting
+    WHERE message.tenant_id = waiting.tenant_id AND message.id = waiting.id`,
+);
+
+/** The outcomes come as one object, looked up for each message: a join would be planned by guesses at claim_token. */
 const MARK = planned(
   `UPDATE outbox_messages AS message
       SET claim_token = NULL,
-          sent_at = CASE mark.kind WHEN 'sent' THEN now() END,
-          dead_at = CASE mark.kind WHEN 'dead' THEN now() END,
-          due_at = now() + make_interval(secs => mark.due_in),
-          attempts = attempts - CASE mark.kind WHEN 'released' THEN 1 ELSE 0 END,
-          last_error = CASE mark.kind WHEN 'released' THEN message.last_error ELSE mark.error END
-     FROM unnest($3::text[], $4::text[], $5::text[], $6::float8[]) AS mark (id, kind, error, due_in)
-    WHERE message.tenant_id = $1 AND message.id = mark.id AND message.claim_token = $2
-   RETURNING message.id`,
-);
-
-/**
- * What waits for a message that failed is due when that one is, not before: claims would only step over it.
- * Nothing needs to bring it back, as that time comes whether the message is then sent, dead or failed again.
- */
-const DEFER_FOLLOWERS = planned(
-  `UPDATE outbox_messages AS follower
-      SET due_at = failed.due_at
-     FROM outbox_messages AS failed
-    WHERE failed.tenant_id = $1 AND failed.id = ANY ($2)
-      AND follower.tenant_id = failed.tenant_id AND follower.ordering_key = failed.ordering_key
-      AND follower.sequence > failed.sequence AND follower.due_at < failed.due_at
-      AND follower.sent_at IS NULL AND follower.dead_at IS NULL`,
+          (sent_at, dead_at, due_at, attempts, last_error) = (
+            SELECT CASE kind WHEN 'sent' THEN now() END,
+                   CASE kind WHEN 'dead' THEN now() END,
+                   CASE kind WHEN 'failed' THEN now() + make_interval(secs => "retryInSeconds") WHEN 'released' THEN now() END,
+                   CASE kind WHEN 'released' THEN message.attempts - 1 ELSE message.attempts END,
+                   CASE kind WHEN 'released' THEN message.last_error ELSE error END
+              FROM jsonb_to_record($4::jsonb -> message.id) AS outcome (kind text, error text, "retryInSeconds" float8))
+    WHERE tenant_id = $1 AND id = ANY ($3) AND claim_token = $2
+   RETURNING id`,
 );

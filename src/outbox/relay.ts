@@ -100,10 +100,10 @@ export class Relay {
   }
 }
 
-/** PostgreSQL takes no NUL in a text, and one bad text would fail the marks of a whole batch. */
+/** PostgreSQL takes neither NUL nor half a surrogate pair, and one bad text would fail the marks of a whole batch. */
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll('\0', '').slice(0, LONGEST_ERROR);
+  return text.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed();
 }
 
 /** Enough to tell what went wrong; some servers answer with a page. */

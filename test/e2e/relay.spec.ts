@@ -20,7 +20,7 @@ class Parts {
   static of(config: Config, ...modules: Type[]): DynamicModule {
     return {
       module: Parts,
-      imports: [ConfigModule.for(config), DatabaseModule, OutboxModule, ReceiptsModule, ...modules],
+      imports: [ConfigModule.for(config), DatabaseModule.for([]), OutboxModule, ReceiptsModule, ...modules],
     };
   }
 }
@@ -62,12 +62,16 @@ describe('A receipt', () => {
   });
 
   const boot = (...modules: Type[]): Promise<INestApplicationContext> =>
-    NestFactory.createApplicationContext(Parts.of(config, ...modules), { logger: false });
+    NestFactory.createApplicationContext(Parts.of(config, ...modules), {
+      logger: false,
+      abortOnError: false,
+    });
   const relayOf = (app: INestApplicationContext): Relay =>
     new Relay(new OutboxStore(db.database), app.get(MessageHandlers));
   const stage = (message: ReceiptMessage, tenantId = 'acme') =>
     db.database.transaction(async (tx) => new Outbox().add(tx, receiptFor(tenantId, message)));
-  const makeDue = () => db.sql("UPDATE outbox_messages SET due_at = now() - interval '1 second' WHERE due_at IS NOT NULL");
+  const makeDue = () =>
+    db.sql("UPDATE outbox_messages SET due_at = now() - interval '1 second' WHERE due_at IS NOT NULL");
 
   describe('goes out by itself', () => {
     it('from the worker, soon after the commit', async () => {

@@ -69,7 +69,8 @@ describe('The relay', () => {
     );
     return found!;
   };
-  const makeDue = () => db.sql("UPDATE outbox_messages SET due_at = now() - interval '1 second' WHERE due_at IS NOT NULL");
+  const makeDue = () =>
+    db.sql("UPDATE outbox_messages SET due_at = now() - interval '1 second' WHERE due_at IS NOT NULL");
   const nothing = { claimed: 0, sent: 0, failed: 0, dead: 0, released: 0, lost: 0 };
 
   describe('delivers what was committed', () => {
@@ -244,6 +245,20 @@ describe('The relay', () => {
       expect(await row('bad')).toMatchObject({ attempts: 2, last_error: null });
     });
 
+    it.each(['\0', '\ud800', `${'x'.repeat(499)}😀`, undefined])(
+      'whatever text its error has: %j',
+      async (fails) => {
+        const handlers = new MessageHandlers();
+        handlers.register({
+          topic: 'test',
+          deliver: () => Promise.reject(fails === undefined ? undefined : new Error(fails)),
+        });
+        await stage({ dedupeKey: 'bad' });
+        expect(await new Relay(store, handlers).runOnce()).toMatchObject({ failed: 1 });
+        expect((await row('bad')).last_error).not.toBeNull();
+      },
+    );
+
     it('gives it up after the last try, and never claims it again', async () => {
       await stage({ dedupeKey: 'bad', payload: { fails: 'no' } });
       const relay = relayOf({ maxAttempts: 3 });
@@ -330,14 +345,26 @@ describe('The relay', () => {
     });
 
     it('waits while a predecessor is tried again, and is due no sooner than it', async () => {
-      await stage(inOrder('1', { fails: 'down' }), inOrder('2'), inOrder('3'));
+      await stage(inOrder('1'), inOrder('2'), inOrder('3'), { dedupeKey: 'other' });
+      const claim = await store.claim('acme', 1, 60);
+      const id = claim.messages[0]!.id;
+      await store.mark(claim, [{ id, outcome: { kind: 'failed', error: 'down', retryInSeconds: 600 } }]);
+      expect(await relayOf().runOnce()).toMatchObject({ claimed: 1 }); // the other
+      for (const waiting of ['2', '3']) expect((await row(waiting)).due_in).toBeCloseTo(600, -1);
+      expect(await store.tenantsWithDueMessages()).toEqual([]);
+
+      await makeDue();
+      for (const next of ['1', '2', '3']) {
+        await relayOf().runOnce();
+        expect(recorder.delivered.at(-1)).toBe(next);
+      }
+    });
+
+    it('does not put off what waits for a message that is being delivered', async () => {
+      await stage(inOrder('1'), inOrder('2'));
       const claim = await store.claim('acme', 10, 60);
-      await store.mark(claim, [
-        { id: claim.messages[0]!.id, outcome: { kind: 'failed', error: 'down', retryInSeconds: 600 } },
-      ]);
-      expect(await relayOf().runOnce()).toEqual(nothing);
-      expect((await row('2')).due_in).toBeCloseTo(600, -1);
-      expect((await row('3')).due_in).toBeCloseTo(600, -1);
+      expect(claim.messages).toHaveLength(1);
+      expect((await row('2')).due_in).toBeLessThanOrEqual(0);
     });
 
     it('goes on after a dead letter', async () => {
