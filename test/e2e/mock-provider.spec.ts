@@ -227,6 +227,16 @@ describe('The mock provider', () => {
     });
   });
 
+  it('takes a fault as curl -d sends it, whatever its content type says', async () => {
+    const answer = await fetch(`${mock.url}/_faults`, {
+      method: 'POST',
+      body: '{ "kind": "conflict" }',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    expect(answer.status).toBe(204);
+    await mock.clearFaults();
+  });
+
   describe('can be read', () => {
     it('by id, newest first, page by page, and by metadata', async () => {
       const [older, newer] = [await create({ 'metadata[charge_id]': 'ch_read' }), await create({})];

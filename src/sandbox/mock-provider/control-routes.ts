@@ -15,7 +15,7 @@ export function controlRoutes(app: FastifyInstance, ledger: Ledger, faults: Faul
   app.get('/_ledger', () => ledger.page());
 
   app.post('/_faults', (request, reply) => {
-    faults.add(request.body);
+    faults.add(jsonOf(request.body));
     return reply.code(204).send();
   });
   app.delete('/_faults', (_request, reply) => {
@@ -48,12 +48,23 @@ export function controlRoutes(app: FastifyInstance, ledger: Ledger, faults: Faul
   });
 }
 
+/** `curl -d` calls everything a form; JSON is taken for JSON whatever it is called. */
+function jsonOf(body: unknown): unknown {
+  if (typeof body !== 'string' || !body.trimStart().startsWith('{')) return body;
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw invalidRequest('The body is not valid JSON.');
+  }
+}
+
 /** A form, from the page, or JSON, from a program. */
 function outcomeOf(body: unknown): 'succeed' | 'fail' {
+  const given = jsonOf(body);
   const outcome =
-    typeof body === 'string'
-      ? new Parameters(body).text('outcome')
-      : (body as { outcome?: unknown } | null)?.outcome;
+    typeof given === 'string'
+      ? new Parameters(given).text('outcome')
+      : (given as { outcome?: unknown } | null)?.outcome;
   if (outcome === 'succeed' || outcome === 'fail') return outcome;
   throw invalidRequest('outcome must be succeed or fail.', undefined, 'outcome');
 }
