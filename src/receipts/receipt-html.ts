@@ -19,9 +19,9 @@ export function htmlOf({ subject, greeting, lines, total, facts }: Receipt): str
           style="width: 100%; max-width: 520px; margin: 0 auto; border-collapse: collapse"
         >
           <tr>
-            <td colspan="2" style="padding-bottom: 24px">
+            <td colspan="2" style="padding: 0 0 24px">
               <p style="margin: 0 0 8px">${greeting}</p>
-              <p style="margin: 0">we have received your payment. Thank you!</p>
+              <p style="margin: 0">We have received your payment. Thank you!</p>
             </td>
           </tr>
           ${lines.map(
@@ -46,7 +46,7 @@ export function htmlOf({ subject, greeting, lines, total, facts }: Receipt): str
           ${facts.map(
             ({ label, value }) =>
               html`<tr>
-                <td colspan="2" style="font-size: 13px; color: #777">${label}: ${value}</td>
+                <td colspan="2" style="padding: 0; font-size: 13px; opacity: 0.7">${label}: ${value}</td>
               </tr> `,
           )}
         </table>

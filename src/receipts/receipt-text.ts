@@ -11,7 +11,7 @@ export function textOf({ greeting, lines, total, facts }: Receipt): string {
   return [
     greeting,
     '',
-    'we have received your payment. Thank you!',
+    'We have received your payment. Thank you!',
     '',
     ...table.slice(0, -1),
     rule,

@@ -1,109 +1,116 @@
 import { Logger } from '@nestjs/common';
 import { BackgroundLoop, type Counts } from '../../../src/background/background-loop.js';
 
-/** Work that a test leads: each round waits until the test says how it ends. */
+/** Work that a test leads: a round lasts until the test says how it ends. */
 class LedWork {
   rounds = 0;
   signal: AbortSignal | undefined;
-  private begun = deferred<void>();
-  private end = deferred<Counts>();
+  private settle: { resolve: (counts: Counts) => void; reject: (error: Error) => void } | undefined;
 
-  async runOnce(signal: AbortSignal): Promise<Counts> {
+  runOnce(signal: AbortSignal): Promise<Counts> {
     this.rounds += 1;
     this.signal = signal;
-    this.end = deferred();
-    const { end } = this;
-    this.begun.resolve();
-    return end.promise;
-  }
-
-  async begins(): Promise<void> {
-    await this.begun.promise;
-    this.begun = deferred();
+    return new Promise((resolve, reject) => (this.settle = { resolve, reject }));
   }
 
   ends(counts: Counts): void {
-    this.end.resolve(counts);
+    this.settle?.resolve(counts);
   }
 
   fails(): void {
-    this.end.reject(new Error('database is gone'));
+    this.settle?.reject(new Error('the database is gone'));
   }
 }
 
-function deferred<T>() {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((...functions) => ([resolve, reject] = functions));
-  return { promise, resolve, reject };
-}
-
-const A_DAY = 86_400_000;
+const { jest } = import.meta;
+const IDLE_MS = 1_000;
 
 describe('A background loop', () => {
   let work: LedWork;
   let loop: BackgroundLoop;
   beforeEach(() => {
+    jest.useFakeTimers();
     Logger.overrideLogger(false);
     work = new LedWork();
-    loop = new BackgroundLoop('test', work, A_DAY);
+    loop = new BackgroundLoop('test', work, IDLE_MS);
     loop.start();
   });
   afterEach(async () => {
     work.ends({});
     await loop.stop();
+    jest.useRealTimers();
   });
 
-  it('goes on at once while there is work', async () => {
-    for (let round = 0; round < 3; round++) {
-      await work.begins();
-      work.ends({ claimed: 1 });
-    }
-    await work.begins();
-    expect(work.rounds).toBe(4);
-  });
+  const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
 
-  it('rests when nothing was due, until it is nudged', async () => {
-    await work.begins();
-    work.ends({ claimed: 0 });
-    await aMoment();
+  it('goes on almost at once while there is work', async () => {
+    work.ends({ claimed: 1 });
+    await pass(19);
     expect(work.rounds).toBe(1);
+    await pass(1);
+    expect(work.rounds).toBe(2);
+  });
+
+  it('rests when nothing was due', async () => {
+    work.ends({ claimed: 0, sent: 0 });
+    await pass(IDLE_MS - 1);
+    expect(work.rounds).toBe(1);
+    await pass(1);
+    expect(work.rounds).toBe(2);
+  });
+
+  it('ends that rest at once when it is nudged', async () => {
+    work.ends({ claimed: 0 });
+    await pass(1);
     loop.nudge();
-    await work.begins();
+    await pass(0);
     expect(work.rounds).toBe(2);
   });
 
   it('does not miss a nudge that comes during a round', async () => {
-    await work.begins();
     loop.nudge();
     work.ends({ claimed: 0 });
-    await work.begins();
+    await pass(0);
     expect(work.rounds).toBe(2);
   });
 
-  it('survives what a round throws, and is not driven by nudges while it does', async () => {
-    await work.begins();
-    work.fails();
-    await aMoment();
-    loop.nudge();
-    await aMoment();
+  it('gathers what it is nudged for while it is busy', async () => {
+    work.ends({ claimed: 1 });
+    await pass(1);
+    for (let commit = 0; commit < 5; commit++) loop.nudge();
+    await pass(18);
     expect(work.rounds).toBe(1);
-    await work.begins(); // after its pause
+    await pass(1);
     expect(work.rounds).toBe(2);
+  });
+
+  it('survives what rounds throw, rests twice as long each time, and nudges do not drive it', async () => {
+    for (const [failures, pause] of [500, 1_000, 2_000].entries()) {
+      work.fails();
+      await pass(pause - 1);
+      loop.nudge();
+      await pass(0);
+      expect(work.rounds).toBe(failures + 1);
+      await pass(1);
+      expect(work.rounds).toBe(failures + 2);
+    }
+    work.ends({ claimed: 1 });
+    await pass(20);
+    work.fails(); // the first again
+    await pass(500);
+    expect(work.rounds).toBe(6);
   });
 
   it('runs once, however often it is started', async () => {
     loop.start();
-    await work.begins();
-    await aMoment();
+    await pass(0);
     expect(work.rounds).toBe(1);
   });
 
   it('stops when the round under way has ended, which it tells to hurry', async () => {
-    await work.begins();
     let stopped = false;
     const stopping = loop.stop().then(() => (stopped = true));
-    await aMoment();
+    await pass(IDLE_MS);
     expect(work.signal?.aborted).toBe(true);
     expect(stopped).toBe(false);
     work.ends({ claimed: 1 });
@@ -111,18 +118,12 @@ describe('A background loop', () => {
     expect(work.rounds).toBe(1);
   });
 
-  it('stops at once while it rests', async () => {
-    await work.begins();
+  it('stops at once while it rests, and for good', async () => {
     work.ends({ claimed: 0 });
-    await aMoment();
+    await pass(1);
     await loop.stop();
     loop.nudge();
-    await aMoment();
+    await pass(IDLE_MS);
     expect(work.rounds).toBe(1);
   });
 });
-
-/** Every timer and promise that is due has had its turn. */
-function aMoment(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}

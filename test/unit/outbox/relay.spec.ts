@@ -245,19 +245,15 @@ describe('The relay', () => {
       expect(await row('bad')).toMatchObject({ attempts: 2, last_error: null });
     });
 
-    it.each(['\0', '\ud800', `${'x'.repeat(499)}😀`, undefined])(
-      'whatever text its error has: %j',
-      async (fails) => {
-        const handlers = new MessageHandlers();
-        handlers.register({
-          topic: 'test',
-          deliver: () => Promise.reject(fails === undefined ? undefined : new Error(fails)),
-        });
-        await stage({ dedupeKey: 'bad' });
-        expect(await new Relay(store, handlers).runOnce()).toMatchObject({ failed: 1 });
-        expect((await row('bad')).last_error).not.toBeNull();
-      },
-    );
+    it.each(['\0', '\ud800', `${'x'.repeat(499)}😀`])('whatever text its error has: %j', async (fails) => {
+      await stage({ dedupeKey: 'bad', payload: { fails } });
+      expect(await relayOf().runOnce()).toMatchObject({ failed: 1 });
+      expect(await row('bad')).toMatchObject({
+        attempts: 1,
+        claim_token: null,
+        last_error: expect.any(String),
+      });
+    });
 
     it('gives it up after the last try, and never claims it again', async () => {
       await stage({ dedupeKey: 'bad', payload: { fails: 'no' } });

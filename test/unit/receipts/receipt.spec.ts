@@ -36,7 +36,7 @@ describe('A receipt', () => {
   it('lists what was bought, what it cost and how to name it', () => {
     expect(mailOf(receipt({ name: 'Ada' })).text).toBe(`Hello Ada,
 
-we have received your payment. Thank you!
+We have received your payment. Thank you!
 
 2 × Coffee beans  44.00 EUR
 10 × filter        5.00 EUR
