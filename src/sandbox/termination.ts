@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** Ctrl-C under npm arrives twice within milliseconds, from the terminal and from npm; that is not impatience. */
 const SAME_KEYSTROKE_MS = 500;
 
@@ -33,11 +35,21 @@ export function onTermination({ stop, kill }: Leaving): { readonly begun: boolea
 }
 
 function onceOrphaned(then: () => void): void {
-  const parent = process.ppid;
+  const before = ancestors();
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (ancestors() === before) return;
     clearInterval(timer);
     then();
   }, LOOK_MS);
   timer.unref();
+}
+
+/** npm starts us through a shell, which some shells replace by us and others keep between us. */
+function ancestors(): string {
+  try {
+    const status = readFileSync(`/proc/${process.ppid}/status`, 'utf8');
+    return `${process.ppid} ${/^PPid:.*$/m.exec(status)?.[0]}`;
+  } catch {
+    return String(process.ppid); // no /proc: macOS, whose shell replaces itself
+  }
 }
