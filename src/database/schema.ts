@@ -1,8 +1,4 @@
-import type { EntitySchema } from 'typeorm';
 import { InitialSchema1764374400000 } from '../../migrations/1764374400000-initial-schema.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [InitialSchema1764374400000];
-
-/** What TypeORM knows of the tables; `db:generate` compares it with the database. */
-export const entities: (EntitySchema | (new () => object))[] = [];

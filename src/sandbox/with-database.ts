@@ -12,7 +12,14 @@ import { readSettings, type SandboxSettings } from './settings.js';
 
 const [command = '', ...args] = process.argv.slice(2);
 
-/** `npm run db:migrate` and its like: a command of src/database/cli on the database that is meant. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  migrate: '../database/cli/migrate.js',
+  revert: '../database/cli/revert.js',
+  reset: '../database/cli/reset.js',
+  generate: './generate-migration.js',
+};
+
+/** `npm run db:migrate` and its like: a command on the database that is meant. */
 async function main(): Promise<number> {
   if (existsSync('.env')) process.loadEnvFile();
   const settings = readSettings(process.env);
@@ -43,8 +50,11 @@ async function runOn(port: number, settings: SandboxSettings): Promise<number> {
 }
 
 async function run(env: NodeJS.ProcessEnv): Promise<number> {
-  const entry = fileURLToPath(new URL(`../database/cli/${command}.js`, import.meta.url));
-  const [code] = (await once(fork(entry, args, { env }), 'exit')) as [number | null];
+  const entry = COMMANDS[command];
+  if (!entry)
+    throw new Refusal(`There is no command ${command}: say one of ${Object.keys(COMMANDS).join(', ')}.`);
+  const child = fork(fileURLToPath(new URL(entry, import.meta.url)), args, { env });
+  const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }
 
