@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -5,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestDatabase } from '../support/database.js';
 import { childrenOf, untilGone } from '../support/processes.js';
 import { freePorts, startSandbox, type SandboxPorts, type StartedSandbox } from '../support/sandbox.js';
 
@@ -159,6 +161,56 @@ describe('The sandbox', () => {
         /Another sandbox is running on DATA_DIR=.*: stop it, or set DATA_DIR to another folder\./,
       );
       expect((await checkout('still-here')).status).toBe(201);
+    },
+    BOOT_MS,
+  );
+});
+
+describe('The sandbox, where it is started another way,', () => {
+  let folder: string;
+  let env: NodeJS.ProcessEnv & SandboxPorts;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+    env = { PATH: process.env['PATH'], DATA_DIR: folder, ...(await freePorts()) };
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it(
+    'uses the PostgreSQL that DATABASE_URL names, and none of its own',
+    async () => {
+      const { url, sql, drop } = await createTestDatabase();
+      const sandbox = startSandbox({ ...env, DATABASE_URL: url });
+      await sandbox.says('Ready in');
+      expect(await sql('SELECT id FROM tenants ORDER BY id')).toEqual([{ id: 'acme' }, { id: 'globex' }]);
+      expect(existsSync(join(folder, 'postgres'))).toBe(false);
+      expect(await sandbox.signal('SIGTERM')).toBe(0);
+      await drop();
+    },
+    BOOT_MS,
+  );
+
+  it(
+    'ends with the npm that started it, although npm was killed and could not pass that on',
+    async () => {
+      const command = `"${process.execPath}" dist/src/sandbox/start.js; true`; // `true` keeps the shell from stepping aside
+      const npm = spawn('sh', ['-c', command], {
+        env: { ...env, npm_lifecycle_event: 'start' },
+        stdio: 'ignore',
+      });
+      const url = `http://127.0.0.1:${env.PORT}/health/ready`;
+      while (
+        !(await fetch(url).then(
+          ({ ok }) => ok,
+          () => false,
+        ))
+      )
+        await sleep(50);
+      const [supervisor] = childrenOf(npm.pid!);
+      const all = [supervisor!, ...childrenOf(supervisor!.pid)];
+      npm.kill('SIGKILL');
+      await untilGone(all);
+      expect(all).toHaveLength(5);
+      expect(existsSync(join(folder, 'postgres/postmaster.pid'))).toBe(false);
     },
     BOOT_MS,
   );
