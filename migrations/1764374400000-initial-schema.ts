@@ -66,6 +66,7 @@ CREATE TABLE idempotency_keys (
   request_step text,
   request_derived_key text CHECK (length(request_derived_key) <= 255),
   first_sent_at timestamptz,
+  in_doubt boolean NOT NULL DEFAULT false,
   owner uuid NOT NULL,
   version integer NOT NULL,
   locked_until timestamptz,
@@ -101,6 +102,7 @@ COMMENT ON COLUMN idempotency_keys.request IS 'The request to the other system, 
 COMMENT ON COLUMN idempotency_keys.request_step IS 'Which step of the operation the frozen request belongs to.';
 COMMENT ON COLUMN idempotency_keys.request_derived_key IS 'The idempotency key that the frozen request is sent with.';
 COMMENT ON COLUMN idempotency_keys.first_sent_at IS 'From when the other system may have seen the derived key: its retention of that key counts from here.';
+COMMENT ON COLUMN idempotency_keys.in_doubt IS 'An earlier try of the frozen request may have acted: that a later one did not proves nothing.';
 COMMENT ON COLUMN idempotency_keys.owner IS 'Token of the attempt that holds the key; minted by every claim and takeover.';
 COMMENT ON COLUMN idempotency_keys.version IS 'Fence: rises with every claim, takeover, release and phase, never with a renewal.';
 COMMENT ON COLUMN idempotency_keys.locked_until IS 'Until when the owner may work, by the database''s clock; null or past: free to take over.';

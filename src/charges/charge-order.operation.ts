@@ -18,8 +18,8 @@ import {
 import { lockOrder } from '../orders/order.store.js';
 import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
-import { chargeBody, chargeRequest, newCharge, type Charge } from './charge.js';
-import { doubtCharge, insertCharge, settleCharge } from './charge.store.js';
+import { chargeBody, chargeRequest, newCharge, settled, type Charge } from './charge.js';
+import { doubtCharge, insertCharge, saveSettled } from './charge.store.js';
 import { completePayment, refusedPayment, type Payment } from './payment.js';
 
 export interface ChargeOrderInput {
@@ -47,8 +47,8 @@ export class ChargeOrder {
       const { orderId, paymentMethod } = run.input;
       const order = await lockOrder(tx, run.tenantId, orderId);
       if (!order) throw orderNotFound(orderId, 'orderId');
-      const settled = refusalOf(order);
-      if (settled) return settled;
+      const refused = refusalOf(order);
+      if (refused) return refused;
 
       const charge = newCharge(order);
       const inserted = await insertCharge(tx, run.tenantId, charge, run.derivedKey('charge'));
@@ -61,11 +61,12 @@ export class ChargeOrder {
       step: 'charge',
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
       find: (request) => this.payments.findCharge(request),
-      doubt: async (tx, run) => doubtCharge(tx, run.tenantId, run.state.charge),
+      doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
       record: async (tx, outcome, run) => {
         const { order } = run.state;
-        const charge = settleCharge(tx, run.tenantId, run.state.charge, outcome);
+        const charge = settled(run.state.charge, outcome);
         if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
+        saveSettled(tx, run.tenantId, charge);
         return refusedPayment(charge) ?? charged(charge);
       },
     }),

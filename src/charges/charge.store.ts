@@ -1,41 +1,42 @@
 import { statement, type Tx } from '../database/transaction.js';
-import type { ChargeOutcome, UnsettledOutcome } from '../payments/payment-provider.js';
 import type { Charge } from './charge.js';
 
-export type SettledCharge = Exclude<ChargeOutcome, UnsettledOutcome>;
+/*
+ * Locks are taken in one order everywhere: the order, then its charges. A transaction that holds a charge and then
+ * asks for its order could wait for one that holds the order and asks for the charge.
+ */
+
+/** Records the intent to charge a new order, which can have no other charge. */
+export function insertFirstCharge(tx: Tx, tenantId: string, charge: Charge, derivedKey: string): void {
+  tx.sendOne(INSERT, valuesOf(tenantId, charge, derivedKey));
+}
 
 /**
  * Records the intent to charge. @returns 0 when the order has a live charge already: the unique index on live charges
  * decides, whatever keys and processes are involved
  */
 export function insertCharge(tx: Tx, tenantId: string, charge: Charge, derivedKey: string): Promise<number> {
+  return tx.execute(INSERT, valuesOf(tenantId, charge, derivedKey));
+}
+
+function valuesOf(tenantId: string, charge: Charge, derivedKey: string): unknown[] {
   const { id, orderId, status, amount, currency, createdAt } = charge;
-  return tx.execute(INSERT, [tenantId, id, orderId, status, amount, currency, derivedKey, createdAt]);
+  return [tenantId, id, orderId, status, amount, currency, derivedKey, createdAt];
 }
 
 /** Writes what the provider said. @throws UnexpectedRowCount at commit, if the charge was settled already */
-export function settleCharge(tx: Tx, tenantId: string, charge: Charge, outcome: SettledCharge): Charge {
-  const settled: Charge = {
-    ...charge,
-    status: outcome.status,
-    ...('providerId' in outcome && outcome.providerId !== undefined && { providerId: outcome.providerId }),
-    ...('nextAction' in outcome && { nextAction: outcome.nextAction }),
-    ...('failure' in outcome && { failure: outcome.failure }),
-  };
-  tx.sendOne(SETTLE, [
-    tenantId,
-    settled.id,
-    settled.status,
-    settled.providerId ?? null,
-    settled.nextAction ? JSON.stringify(settled.nextAction) : null,
-    settled.failure ? JSON.stringify(settled.failure) : null,
-  ]);
-  return settled;
+export function saveSettled(tx: Tx, tenantId: string, charge: Charge): void {
+  const { id, status, providerId, nextAction, failure } = charge;
+  tx.sendOne(SETTLE, [tenantId, id, status, providerId ?? null, json(nextAction), json(failure)]);
 }
 
-/** The provider may have acted, and nobody knows: still live, and now visible as such. */
-export function doubtCharge(tx: Tx, tenantId: string, { id }: Charge): void {
-  tx.sendOne(DOUBT, [tenantId, id]);
+/** The provider may have acted, and nobody knows, or a person must decide: still live, and now visible as such. */
+export function doubtCharge(tx: Tx, tenantId: string, { id }: Charge, as: 'unknown' | 'review'): void {
+  tx.sendOne(DOUBT, [tenantId, id, as]);
+}
+
+function json(value: object | undefined): string | null {
+  return value ? JSON.stringify(value) : null;
 }
 
 const INSERT = statement(
@@ -54,5 +55,5 @@ const SETTLE = statement(
 
 const DOUBT = statement(
   'charge_doubt',
-  `UPDATE charges SET status = 'unknown' WHERE tenant_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
+  `UPDATE charges SET status = $3 WHERE tenant_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
 );

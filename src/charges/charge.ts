@@ -1,6 +1,12 @@
 import { typeid } from 'typeid-js';
 import type { Order } from '../orders/order.js';
-import type { ChargeRequest, Failure, NextAction } from '../payments/payment-provider.js';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  Failure,
+  NextAction,
+  UnsettledOutcome,
+} from '../payments/payment-provider.js';
 
 export type ChargeStatus =
   | 'pending'
@@ -12,6 +18,8 @@ export type ChargeStatus =
   | 'rejected'
   | 'canceled'
   | 'review';
+
+type SettledOutcome = Exclude<ChargeOutcome, UnsettledOutcome>;
 
 export interface Charge {
   readonly id: string;
@@ -29,6 +37,11 @@ export interface Charge {
   readonly createdAt: string;
 }
 
+/** Whether `id` could be one of ours; what could not is not asked for. */
+export function isChargeId(id: string): boolean {
+  return /^ch_[0-9a-z]{26}$/.test(id);
+}
+
 /** The intent to charge; recorded before the provider is asked. */
 export function newCharge({ id: orderId, amount, currency }: Order): Charge {
   return {
@@ -39,6 +52,17 @@ export function newCharge({ id: orderId, amount, currency }: Order): Charge {
     amountRefunded: 0,
     currency,
     createdAt: new Date().toISOString(),
+  };
+}
+
+/** The charge as the provider's answer leaves it. */
+export function settled(charge: Charge, outcome: SettledOutcome): Charge {
+  return {
+    ...charge,
+    status: outcome.status,
+    ...('providerId' in outcome && outcome.providerId !== undefined && { providerId: outcome.providerId }),
+    ...('nextAction' in outcome && { nextAction: outcome.nextAction }),
+    ...('failure' in outcome && { failure: outcome.failure }),
   };
 }
 

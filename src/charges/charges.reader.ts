@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { FindOptionsWhere } from 'typeorm';
 import { Database } from '../database/transaction.js';
 import { ChargeEntity, toCharge } from './charge.entity.js';
-import type { Charge } from './charge.js';
+import { isChargeId, type Charge } from './charge.js';
 
 @Injectable()
 export class ChargesReader {
   constructor(private readonly database: Database) {}
 
-  find(tenantId: string, id: string): Promise<Charge | undefined> {
-    return this.findBy({ tenantId, id });
+  async find(tenantId: string, id: string): Promise<Charge | undefined> {
+    return isChargeId(id) ? this.findBy({ tenantId, id }) : undefined;
   }
 
   /** The charge that a key led to. */

@@ -1,14 +1,12 @@
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
 import { IsPaymentMethod } from '../payments/payment-method.validator.js';
 
 export class CreateChargeDto {
   /**
    * The order to pay.
-   * @example "ord_01kbxyz..."
+   * @example "ord_01kbn9sg6de5pv2m8w4f3tqz7x"
    */
-  @IsString()
-  @Length(1, 100)
-  @Matches(/^ord_/, { message: 'orderId must be the id of an order' })
+  @Matches(/^ord_[0-9a-z]{26}$/, { message: 'orderId must be the id of an order' })
   orderId!: string;
 
   /**

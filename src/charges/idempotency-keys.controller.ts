@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { IsString, Length } from 'class-validator';
+import { Matches } from 'class-validator';
 import { deriveKey } from '../idempotency/derived-key.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
 import { Config } from '../config/config.js';
@@ -11,8 +11,7 @@ import { ChargesReader } from './charges.reader.js';
 
 class KeyQueryDto {
   /** The key, unquoted. */
-  @IsString()
-  @Length(1, 255)
+  @Matches(/^[\x20-\x7e]{1,255}$/, { message: 'key must be 1 to 255 printable ASCII characters' })
   key!: string;
 }
 

@@ -6,6 +6,7 @@ import { markPaid } from '../orders/order.store.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { receiptFor } from '../receipts/receipt-message.js';
 import type { Charge } from './charge.js';
+import { saveSettled } from './charge.store.js';
 import { cardDeclined, paymentRejected } from './charge.problems.js';
 
 /** An order and the charge that pays it: what a payment knows at each recovery point. */
@@ -21,7 +22,10 @@ export function refusedPayment(charge: Charge): Reply | undefined {
   return undefined;
 }
 
-/** The charge has succeeded: the order is paid, the ledger has its row, the receipt is staged. All or nothing. */
+/**
+ * The money is there. Order paid, charge succeeded, ledger row and staged receipt are one transaction, so that at no
+ * moment one of them is true without the others.
+ */
 export function completePayment(
   tx: Tx,
   outbox: Outbox,
@@ -29,6 +33,7 @@ export function completePayment(
   { order, charge }: Payment,
 ): Payment {
   markPaid(tx, tenantId, order.id);
+  saveSettled(tx, tenantId, charge);
   recordPayment(tx, { tenantId, orderId: order.id, amount: charge.amount, currency: charge.currency });
   outbox.add(
     tx,

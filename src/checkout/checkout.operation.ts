@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { chargeBody, chargeRequest, newCharge } from '../charges/charge.js';
-import { doubtCharge, insertCharge, settleCharge } from '../charges/charge.store.js';
+import { chargeBody, chargeRequest, newCharge, settled } from '../charges/charge.js';
+import { doubtCharge, insertFirstCharge, saveSettled } from '../charges/charge.store.js';
 import { completePayment, refusedPayment, type Payment } from '../charges/payment.js';
 import {
   atomicPhase,
@@ -53,7 +53,7 @@ export class Checkout {
       if (taken) return refusal(externalRefTaken(taken));
 
       const charge = newCharge(order);
-      void insertCharge(tx, run.tenantId, charge, run.derivedKey('charge')); // a new order has no other charge
+      insertFirstCharge(tx, run.tenantId, charge, run.derivedKey('charge'));
       const request = chargeRequest(run.tenantId, charge, run.input.paymentMethod);
       return recoveryPoint('order_created', { order, charge }, request);
     }),
@@ -62,11 +62,12 @@ export class Checkout {
       step: 'charge',
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
       find: (request) => this.payments.findCharge(request),
-      doubt: async (tx, run) => doubtCharge(tx, run.tenantId, run.state.charge),
+      doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
       record: async (tx, outcome, run) => {
         const { order } = run.state;
-        const charge = settleCharge(tx, run.tenantId, run.state.charge, outcome);
+        const charge = settled(run.state.charge, outcome);
         if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
+        saveSettled(tx, run.tenantId, charge);
         return refusedPayment(charge) ?? checkedOut({ order, charge }); // the customer, or the bank, comes next
       },
     }),

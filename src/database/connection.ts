@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from './transaction.js';
+import { Database, statement } from './transaction.js';
 
 /** Soon enough that nobody waits for it, rare enough for a database that is just starting. */
 const RETRY_MS = 500;
@@ -40,10 +40,24 @@ export class Connection implements OnModuleInit, OnApplicationShutdown {
     try {
       await this.database.dataSource.initialize();
       this.logger.log('Connected');
+      await this.checkTimeouts();
       return true;
     } catch (error) {
       if (tries === 1) this.logger.error(`Not connected, trying on: ${(error as Error).message}`);
       return false;
     }
   }
+
+  /** They belong to the role; a service that runs under another one than the migrations did has none. */
+  private async checkTimeouts(): Promise<void> {
+    const [role] = await this.database.query<{ lock_timeout: string; name: string }>(LOCK_TIMEOUT);
+    if (role?.lock_timeout === '0') {
+      this.logger.warn(`Role ${role.name} has no timeouts: run db:migrate as this role, or set them for it`);
+    }
+  }
 }
+
+const LOCK_TIMEOUT = statement(
+  'session_lock_timeout',
+  "SELECT current_setting('lock_timeout') AS lock_timeout, current_user AS name",
+);

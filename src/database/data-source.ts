@@ -1,8 +1,9 @@
+import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 
 /**
  * The one place that says how the service reaches its database; the application, the migrations and the tests
- * share it. Session timeouts are set by role (`session-settings.ts`), never as startup parameters, which
+ * share it. Session timeouts are set by role (`migrate.ts`), never as startup parameters, which
  * PgBouncer refuses.
  */
 export function dataSourceOptions(
@@ -19,6 +20,7 @@ export function dataSourceOptions(
     poolSize: database.poolSize,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
+      Client: PatientClient,
       pipeline: true, // statements that do not wait for one another share a round trip
       keepAlive: true,
       query_timeout: QUERY_TIMEOUT_MS,
@@ -31,3 +33,14 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 /** A connection that answers nothing for this long is dead (half-open): above every `statement_timeout`. */
 const QUERY_TIMEOUT_MS = 30_000;
+
+/**
+ * While the pool hands a client over nobody listens for its errors, and the server may end a session at any moment:
+ * an error without a listener would end the process. Whoever holds the client learns of it from their query.
+ */
+class PatientClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}

@@ -16,9 +16,12 @@ export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error));
 }
 
-/** A statement was refused because an earlier one of its transaction had failed. */
+/**
+ * A statement was refused because an earlier one of its transaction had failed: 25P02, or 26000 where it was to use
+ * a prepared statement whose preparation was refused for that reason.
+ */
 export function isAborted(error: unknown): boolean {
-  return codeOf(error) === '25P02';
+  return ['25P02', '26000'].includes(codeOf(error));
 }
 
 export function isUniqueViolation(error: unknown): boolean {
@@ -32,20 +35,21 @@ export function isLockTimeout(error: unknown): boolean {
 /**
  * The store cannot serve at present, through no fault of the request: connection lost or refused (08, E…),
  * shutting down or cancelled (57), out of resources (53), read-only after a failover (25006),
- * lock wait over (55P03), or no free connection in the pool.
+ * lock wait over (55P03), no file descriptor left, or no free connection in the pool.
  */
 export function isStoreUnavailable(error: unknown): boolean {
   return (
-    /^(08|57|53|25006|25P03|55P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(codeOf(error)) ||
-    saysSo(error)
+    /^(08|57|53|25006|25P03|55P03|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EMFILE|ENOTFOUND|EAI_AGAIN)/.test(
+      codeOf(error),
+    ) || saysSo(error)
   );
 }
 
-/** pg reports these without a code. */
+/** pg, and TypeORM when it has released a connection that broke, report these without a code. */
 function saysSo(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /Connection terminated|connection timeout|timeout exceeded when trying to connect|Driver not Connected|not queryable|Query read timeout|Cannot use a pool after calling end/i.test(
+    /Connection terminated|connection timeout|timeout exceeded when trying to connect|Driver not Connected|not queryable|Query read timeout|Cannot use a pool after calling end|Query runner already released/i.test(
       error.message,
     )
   );

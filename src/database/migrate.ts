@@ -26,9 +26,10 @@ export async function applySessionSettings(
 ): Promise<void> {
   const settings = {
     // No statement may outlive the lease of the attempt that sent it.
-    statement_timeout: Math.round(lease * 500),
-    // A phase waits for a few local milliseconds of another; longer is a fault, answered 409 or 503.
-    lock_timeout: Math.min(2_000, Math.round(lease * 200)),
+    statement_timeout: Math.min(20_000, Math.round(lease * 500)),
+    // A phase waits for a few local milliseconds of another; longer is a fault, answered 409 or 503. Above
+    // PostgreSQL's deadlock_timeout of 1 s, so that a deadlock is found to be one, and tried again.
+    lock_timeout: Math.min(2_000, Math.round(lease * 400)),
     // Nothing is called with a transaction open; one that idles belongs to a process that hangs.
     idle_in_transaction_session_timeout: Math.round(lease * 500),
   };

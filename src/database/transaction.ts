@@ -1,6 +1,5 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { isAborted, isRolledBack } from './errors.js';
 
@@ -58,21 +57,22 @@ export class Tx {
   constructor(
     private readonly client: PoolClient,
     readonly manager: EntityManager,
-  ) {}
+  ) {
+    // Never a prepared statement: one that the server has lost would fail alone, and the rest would commit by itself.
+    void this.expect(this.client.query('BEGIN'));
+  }
 
-  async query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const result = await this.client.query<Row & object>({ name, text, values: values as unknown[] });
-    return result.rows;
+  query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.expect(
+      this.client.query<Row & object>({ name, text, values: values as unknown[] }).then(({ rows }) => rows),
+    );
   }
 
   /** Rows changed; sent at once, so that it shares a flight with what follows until it is awaited. */
   execute({ name, text }: Statement, values: readonly unknown[] = []): Promise<number> {
-    const count = this.client
-      .query({ name, text, values: values as unknown[] })
-      .then(({ rowCount }) => rowCount ?? 0);
-    count.catch(() => undefined); // reported by `settle`, never as an unhandled rejection
-    this.sent.push(count);
-    return count;
+    return this.expect(
+      this.client.query({ name, text, values: values as unknown[] }).then(({ rowCount }) => rowCount ?? 0),
+    );
   }
 
   send(statement: Statement, values: readonly unknown[] = []): void {
@@ -84,8 +84,14 @@ export class Tx {
     const checked = this.execute(statement, values).then((count) => {
       if (count !== 1) throw new UnexpectedRowCount(statement.name, count);
     });
-    checked.catch(() => undefined);
-    this.sent.push(checked);
+    void this.expect(checked);
+  }
+
+  /** Whatever fails, `settle` reports it; it is never an unhandled rejection, awaited or not. */
+  private expect<T>(result: Promise<T>): Promise<T> {
+    result.catch(() => undefined);
+    this.sent.push(result);
+    return result;
   }
 
   /** Calls `listener` once the COMMIT is confirmed; never after a rollback. It must not throw. */
@@ -103,17 +109,20 @@ export class Tx {
     this.severed = true;
   }
 
-  /** For fault points only: the connection is gone. */
+  /** The connection is gone, and not for the pool any more: after a COMMIT without an answer, or as a fault. */
   sever(): void {
     socketOf(this.client).destroy();
+    void this.client.end(); // so that the pool knows at once
   }
 
   /** Everything sent must have settled. @throws CommitUnknown, CommitRefused */
   async commit(): Promise<void> {
-    const answer = this.client.query('COMMIT');
+    const answer = this.client.query<never>('COMMIT');
     if (this.severed) socketOf(this.client).destroySoon();
     const { command } = await answer.catch((error: unknown) => {
-      throw isRolledBack(error) ? error : new CommitUnknown(error);
+      if (isRolledBack(error)) throw error;
+      this.sever(); // its state is unknown
+      throw new CommitUnknown(error);
     });
     if (command !== 'COMMIT') throw new CommitRefused();
     for (const listener of this.afterwards) listener();
@@ -154,10 +163,7 @@ export class Database {
     try {
       const tx = begin(client, runner);
       const result = await this.run(work, tx);
-      await tx.commit().catch((error: unknown) => {
-        if (error instanceof CommitUnknown) tx.sever(); // its state is unknown: not for the pool
-        throw error;
-      });
+      await tx.commit();
       return result;
     } finally {
       await runner.release();
@@ -170,10 +176,9 @@ export class Database {
       await tx.settle();
       return result;
     } catch (error) {
-      // "Transaction is aborted" is only the echo of the statement that failed before: report that one.
-      const cause: unknown = isAborted(error) ? await tx.settle().catch((first: unknown) => first) : error;
       await tx.rollback();
-      throw cause;
+      if (isAborted(error)) await tx.settle(); // only the echo of the statement that failed before: report that one
+      throw error;
     }
   }
 
@@ -192,28 +197,26 @@ export class Database {
   }
 
   private get pool(): Pool {
-    const { master } = this.dataSource.driver as PostgresDriver;
-    if (!master) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
-    return master as Pool;
+    const pool = (this.dataSource.driver as PostgresDriver).master as Pool | undefined;
+    if (!pool) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
+    return pool;
   }
 }
 
 function begin(client: PoolClient, runner: QueryRunner): Tx {
-  // TypeORM must not open a transaction of its own inside ours, as `save` and `remove` would.
-  (runner as { isTransactionActive: boolean }).isTransactionActive = true;
-  const tx = new Tx(client, runner.manager);
-  tx.send({ name: 'begin', text: 'BEGIN' });
-  return tx;
+  // TypeORM must take part in our transaction: `save` must not open one, nor `manager.transaction` commit it.
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
+  return new Tx(client, runner.manager);
 }
 
 /** Guards must not hang with a connection that is half open: shorter than a third of any lease. */
 const RESERVED_TIMEOUT_MS = 1_000;
 
 function reservedPool({ options }: DataSource): Pool {
-  const { url, extra } = options as PostgresDataSourceOptions;
+  const { url, extra } = options as { url?: string; extra: pg.PoolConfig };
   const pool = new pg.Pool({
     connectionString: url,
-    ...(extra as object),
+    ...extra,
     max: 1,
     connectionTimeoutMillis: RESERVED_TIMEOUT_MS,
     query_timeout: RESERVED_TIMEOUT_MS,

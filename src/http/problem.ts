@@ -23,7 +23,7 @@ export interface ProblemDetails {
 
 /**
  * An error as the client sees it: `application/problem+json` (RFC 9457) whose extension member `error` is the
- * object that Stripe's clients know. Throw it, or store it with `reply.problem`; both send the same bytes.
+ * object that Stripe's clients know. Throw it, or store it with `refusal()`; both send the same bytes.
  */
 export class Problem extends HttpException {
   constructor(readonly details: ProblemDetails) {

@@ -22,6 +22,8 @@ export interface Claim {
 export interface FrozenRequest {
   readonly body: unknown;
   readonly derivedKey: string;
+  /** An earlier try of this request may have acted: that a later one did not proves nothing. */
+  readonly inDoubt: boolean;
   /** The other system may have forgotten the derived key: it must not be sent again. */
   readonly windowOver: boolean;
 }
@@ -36,8 +38,8 @@ export class Attempt {
   request: FrozenRequest | undefined;
   /** By this process's monotonic clock. */
   readonly startedAt = performance.now();
-  /** When the lease was last known to begin. */
-  leasedAt = this.startedAt;
+  /** The same clock, from before the lease was last asked for: it can only have begun later. */
+  leasedAt: number = this.startedAt;
 
   private constructor(
     readonly execution: Execution,
@@ -53,7 +55,7 @@ export class Attempt {
   }
 
   /** After a takeover: `row` is as the takeover left it. */
-  static resumed(tenantId: string, key: string, row: KeyRow): Attempt {
+  static resumed(tenantId: string, key: string, row: KeyRow, leasedAt: number): Attempt {
     const { id, operation, input, request_id: requestId } = row;
     const attempt = new Attempt(
       { tenantId, key, id, operation, input, requestId },
@@ -62,6 +64,7 @@ export class Attempt {
       undefined,
     );
     attempt.adopt(row);
+    attempt.leasedAt = leasedAt;
     return attempt;
   }
 
@@ -74,6 +77,11 @@ export class Attempt {
     this.request =
       row.request_derived_key === null
         ? undefined
-        : { body: row.request, derivedKey: row.request_derived_key, windowOver: row.window_over };
+        : {
+            body: row.request,
+            derivedKey: row.request_derived_key,
+            inDoubt: row.in_doubt,
+            windowOver: row.window_over,
+          };
   }
 }

@@ -1,20 +1,20 @@
 import { Problem } from '../http/problem.js';
 import type { Tx } from '../database/transaction.js';
+import type { AnyOperation } from './operation.js';
 
-/** Where an operation can be broken on purpose, and what that reproduces. */
-export const FAULT_POINTS = {
-  /** Everything of the phase is written, nothing is committed: a crash here must leave no trace of the phase. */
-  'phase.before_commit': 'the process dies, or the database is lost, just before a phase becomes durable',
-  /** The phase is durable, nobody has been told: the next owner must continue behind it. */
-  'phase.after_commit': 'the process dies between a commit and whatever comes next',
-  /** The request to the other system is frozen and not yet sent. */
-  'call.before': 'the process dies after it promised to call, before it calls',
-  /** The other system has acted, and the process has not written down what it was told. */
-  'call.after': 'the charge is made, and the one that knows dies',
-  /** The reply is stored, the client has not seen it. */
-  'reply.before_send': 'the answer is lost after everything is done',
-} as const;
-
+/**
+ * Where an operation can be broken on purpose, and what that reproduces.
+ *
+ * - `phase.before_commit:<recovery point>`: everything is written, nothing is committed. A crash must leave no trace. An
+ *   error is healed where phases are joined: the phases then run one by one.
+ * - `phase.after_commit:<recovery point>`: durable, and nobody has been told. The next owner must continue behind it;
+ *   after `finished` even the first client is sent the stored reply, as a replay.
+ * - `call.before:<step>`: the request to the other system is frozen and not yet sent.
+ * - `call.after:<step>`: the other system has acted, and nobody has written down what it said.
+ * - `reply.before_send`: everything is done, and the client has not heard of it.
+ *
+ * The recovery point is the one that is reached; `finished` is the last.
+ */
 const ACTIONS = ['crash', 'throw', 'hang', 'lose_reply', 'drop_db', 'lose_commit_answer'] as const;
 
 export type FaultAction = (typeof ACTIONS)[number];
@@ -46,14 +46,13 @@ export class Fault {
     readonly action: FaultAction,
   ) {}
 
-  /** Reads `Sandbox-Fault: <point>=<action>`. @throws Problem 400 */
-  static parse(header: string): Fault {
+  /** Reads `Sandbox-Fault: <point>=<action>`. @throws Problem 400, for a point that `operation` never reaches, too */
+  static parse(header: string, operation: AnyOperation): Fault {
     const [, point = '', action = ''] = /^\s*([^=]+)=(\w+)\s*$/.exec(header) ?? [];
-    const [place = ''] = point.split(':');
-    const known = place in FAULT_POINTS && (point.includes(':') || place === 'reply.before_send');
-    const fits = action !== 'lose_commit_answer' || place === 'phase.before_commit';
-    if (!known || !fits || !ACTIONS.some((each) => each === action)) throw malformed(header);
-    return new Fault(point, action as FaultAction);
+    const points = pointsOf(operation);
+    const fits = action !== 'lose_commit_answer' || point.startsWith('phase.before_commit');
+    if (!points.includes(point) || !isAction(action) || !fits) throw malformed(header, points);
+    return new Fault(point, action);
   }
 
   async reach(point: string, context: FaultContext): Promise<void> {
@@ -81,11 +80,27 @@ export class Fault {
   }
 }
 
-function malformed(header: string): Problem {
+function isAction(action: string): action is FaultAction {
+  return ACTIONS.some((each) => each === action);
+}
+
+/** Every point that a run of `operation` can reach; inner ones only where every phase is committed. */
+function pointsOf({ phases }: AnyOperation): string[] {
+  const named = Object.entries(phases as Record<string, { kind: string; step?: string }>);
+  const reached = [...named.map(([name]) => name).filter((name) => name !== 'started'), 'finished'];
+  const steps = named.flatMap(([, { step }]) => step ?? []);
+  return [
+    ...reached.flatMap((name) => [`phase.before_commit:${name}`, `phase.after_commit:${name}`]),
+    ...steps.flatMap((step) => [`call.before:${step}`, `call.after:${step}`]),
+    'reply.before_send',
+  ];
+}
+
+function malformed(header: string, points: readonly string[]): Problem {
   return new Problem({
     status: 400,
     code: 'sandbox_fault_invalid',
     title: 'Sandbox-Fault cannot be read',
-    detail: `"${header}" is not <point>=<action>: points are phase.before_commit:<recovery point>, phase.after_commit:<recovery point>, call.before:<step>, call.after:<step> and reply.before_send; actions are ${ACTIONS.join(', ')} (the last only before a commit).`,
+    detail: `"${header}" is not <point>=<action>. Points here: ${points.join(', ')}. Actions: ${ACTIONS.join(', ')} (the last only before a commit).`,
   });
 }

@@ -11,7 +11,7 @@ export interface FingerprintedRequest {
 }
 
 export interface Fingerprint {
-  /** How it was made; a row of another scheme is not compared as if it were of this one. */
+  /** How it was made; only fingerprints of one scheme can be compared. */
   readonly scheme: number;
   readonly hash: Buffer;
   /** A short keyed hash per part, to name what differs without storing the values. */
@@ -49,9 +49,9 @@ export function fingerprint(
   return { scheme: SCHEME, hash: hash.digest(), members };
 }
 
-/** The names of the parts that differ; empty when the two are the same request. */
+/** The names of the parts that differ between two of one scheme; empty when they are the same request. */
 export function differences(stored: Fingerprint, sent: Fingerprint): string[] {
-  if (stored.scheme === sent.scheme && timingSafeEqual(stored.hash, sent.hash)) return [];
+  if (timingSafeEqual(stored.hash, sent.hash)) return [];
   const names = [...new Set([...Object.keys(stored.members), ...Object.keys(sent.members)])];
   const differing = names.filter((name) => stored.members[name] !== sent.members[name]);
   return (differing.length > 0 ? differing : ['body']).map(withoutPointer);

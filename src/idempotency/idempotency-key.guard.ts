@@ -1,7 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MalformedKey, parseIdempotencyKey } from './idempotency-key.js';
-import { keyInvalid, keyMissing } from './outcomes.js';
+import { keyInvalid, keyMissing } from './idempotency.problems.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

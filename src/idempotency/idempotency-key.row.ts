@@ -15,6 +15,8 @@ export interface KeyRow {
   readonly input: unknown;
   readonly request: unknown;
   readonly request_derived_key: string | null;
+  /** An earlier try of the frozen request may have acted. */
+  readonly in_doubt: boolean;
   /** The other system may have forgotten the derived key: nothing may be sent again. */
   readonly window_over: boolean;
   readonly owner: string;

@@ -87,8 +87,8 @@ export class IdempotencyKeyStore {
   }
 
   /** Lets go of a key that is not finished: the next request may take it over at once. */
-  release(tx: Tx, attempt: Attempt, error: string): Promise<number> {
-    return tx.execute(RELEASE, [...fence(attempt), error, this.grace]);
+  release(tx: Tx, attempt: Attempt, error: string, inDoubt: boolean): Promise<number> {
+    return tx.execute(RELEASE, [...fence(attempt), error, this.grace, inDoubt]);
   }
 
   /** Leaves the key to a person. */
@@ -101,6 +101,12 @@ export class IdempotencyKeyStore {
     const values = [tenantId, key, this.windowHours, seen, owner, this.lease, this.grace];
     const [row] = await this.database.query<KeyRow>(TAKE_OVER, values);
     return row;
+  }
+
+  /** Asks whether the attempt still holds its key, and extends its lease if so. */
+  async hold(attempt: Attempt): Promise<boolean> {
+    const rows = await this.database.query(HOLD, [...fence(attempt), this.lease]);
+    return rows.length === 1;
   }
 
   /** Extends the leases of one tenant's attempts that still hold them. A row locked by its own phase is skipped. */
@@ -127,7 +133,7 @@ function json(value: unknown): string | null {
 const COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
   request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
   created_at, completed_at, expires_at,
-  coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
+  in_doubt, coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
   coalesce(expires_at <= now(), false) AS expired,
   extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
 
@@ -150,7 +156,7 @@ const CLAIM = statement(
      id = excluded.id, operation = excluded.operation, fingerprint_scheme = excluded.fingerprint_scheme,
      fingerprint = excluded.fingerprint, member_hashes = excluded.member_hashes, status = excluded.status,
      recovery_point = excluded.recovery_point, state = NULL, input = excluded.input, request = NULL,
-     request_step = NULL, request_derived_key = NULL, first_sent_at = NULL, owner = excluded.owner,
+     request_step = NULL, request_derived_key = NULL, first_sent_at = NULL, in_doubt = false, owner = excluded.owner,
      version = excluded.version, locked_until = excluded.locked_until, next_run_at = excluded.next_run_at,
      attempts = 1, last_error = NULL, request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL,
      reply_body = NULL, created_at = now(), completed_at = NULL, expires_at = NULL
@@ -161,7 +167,7 @@ const ADVANCE = statement(
   'key_advance',
   `UPDATE idempotency_keys SET recovery_point = $5, state = $6, request = $7, request_step = $8,
      request_derived_key = $9, first_sent_at = CASE WHEN $9::text IS NULL THEN NULL ELSE now() END,
-     version = version + 1, locked_until = now() + make_interval(secs => $10)
+     in_doubt = false, version = version + 1, locked_until = now() + make_interval(secs => $10)
    WHERE ${FENCED}`,
 );
 
@@ -176,7 +182,7 @@ const FINISH = statement(
 const RELEASE = statement(
   'key_release',
   `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
-     next_run_at = now() + make_interval(secs => $6)
+     next_run_at = now() + make_interval(secs => $6), in_doubt = in_doubt OR $7
    WHERE ${FENCED}`,
 );
 
@@ -186,9 +192,16 @@ const TO_REVIEW = statement(
    WHERE ${FENCED}`,
 );
 
+const HOLD = statement(
+  'key_hold',
+  `UPDATE idempotency_keys SET locked_until = now() + make_interval(secs => $5) WHERE ${FENCED} RETURNING key`,
+);
+
+/** An attempt that did not release its key died, perhaps while its call was out: that call is in doubt. */
 const TAKE_OVER = statement(
   'key_take_over',
   `UPDATE idempotency_keys SET owner = $5, version = version + 1, attempts = attempts + 1,
+     in_doubt = in_doubt OR (locked_until IS NOT NULL AND request_derived_key IS NOT NULL),
      locked_until = now() + make_interval(secs => $6), next_run_at = now() + make_interval(secs => $7)
    WHERE tenant_id = $1 AND key = $2 AND version = $4 AND status = 'in_progress'
      AND (locked_until IS NULL OR locked_until <= now())

@@ -6,6 +6,7 @@ import { lastValueFrom, of, type Observable } from 'rxjs';
 import { typeid } from 'typeid-js';
 import { Config } from '../config/config.js';
 import { Attempt } from './attempt.js';
+import type { RunOptions } from './course.js';
 import { Fault } from './fault-points.js';
 import { differences, fingerprint, type Fingerprint } from './fingerprint.js';
 import { isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
@@ -13,8 +14,15 @@ import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { IDEMPOTENT_ROUTE, type IdempotentRoute, type OperationHolder } from './idempotent-route.js';
 import { storedReply } from './local-work.js';
 import type { AnyOperation, Reply } from './operation.js';
-import { OperationRunner, type RunOptions } from './operation-runner.js';
-import { keyInUse, keyMismatch, keyUnderReview, KeyTaken, LeaseLost } from './outcomes.js';
+import { OperationRunner } from './operation-runner.js';
+import {
+  fingerprintUnknown,
+  keyInUse,
+  keyMismatch,
+  keyUnderReview,
+  recoveryPointUnknown,
+} from './idempotency.problems.js';
+import { KeyTaken, LeaseLost } from './ownership.js';
 
 /** What is sent, and whose it was first. */
 interface Answer {
@@ -68,22 +76,24 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const { tenant, idempotencyKey: key } = request;
     if (!tenant || key === undefined)
       throw new Error('The tenant guard and the key guard come before this interceptor');
+    const { operation } = this.modules.get<OperationHolder>(route.holder, { strict: false });
     let input: Promise<unknown> | undefined;
     return {
       tenantId: tenant.id,
       key,
       requestId: request.id,
       fingerprint: fingerprint(request, this.config.hashSecret, route.notFingerprinted),
-      operation: this.modules.get<OperationHolder>(route.holder, { strict: false }).operation,
-      options: this.options(request),
+      operation,
+      options: this.options(request, operation),
       input: () => (input ??= lastValueFrom(next.handle())),
     };
   }
 
-  private options(request: FastifyRequest): RunOptions {
+  private options(request: FastifyRequest, operation: AnyOperation): RunOptions {
+    const deadline = performance.now() + this.config.timings.requestDeadline * 1_000;
     const header = this.config.faults ? request.headers['sandbox-fault'] : undefined;
-    if (typeof header !== 'string') return {};
-    return { fault: Fault.parse(header), loseReply: () => request.raw.socket.destroy() };
+    if (typeof header !== 'string') return { deadline };
+    return { deadline, fault: Fault.parse(header, operation), loseReply: () => request.raw.socket.destroy() };
   }
 
   private async answer(request: KeyedRequest): Promise<Answer> {
@@ -120,21 +130,25 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   /** Mismatch comes before in use: another request under this key is wrong now, and will be wrong later. */
   private async known(request: KeyedRequest, row: KeyRow): Promise<Answer> {
-    const differs = differences(storedFingerprint(row), request.fingerprint);
+    const stored = storedFingerprint(row);
+    if (stored.scheme !== request.fingerprint.scheme) throw fingerprintUnknown();
+    const differs = differences(stored, request.fingerprint);
     if (differs.length > 0) throw keyMismatch(differs);
     const reply = storedReply(row);
     if (reply) return { reply, keyId: row.id, originalRequestId: row.request_id, replayed: true };
     if (row.status === 'review') throw keyUnderReview();
     if (isLive(row)) throw keyInUse(row.lease_remaining);
+    if (row.operation !== request.operation.name) throw recoveryPointUnknown();
     return this.resume(request, row);
   }
 
   /** Runs the stored input: the pipes may have changed since, and what was accepted once is not asked again. */
   private async resume(request: KeyedRequest, { version }: KeyRow): Promise<Answer> {
     const { tenantId, key } = request;
+    const leasedAt = performance.now();
     const row = await this.store.takeOver(tenantId, key, version, randomUUID());
     if (!row) throw new KeyTaken();
-    return this.run(request, Attempt.resumed(tenantId, key, row));
+    return this.run(request, Attempt.resumed(tenantId, key, row, leasedAt));
   }
 
   private async run({ operation, options }: KeyedRequest, attempt: Attempt): Promise<Answer> {

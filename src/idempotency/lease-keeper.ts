@@ -4,7 +4,7 @@ import type { Attempt } from './attempt.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 
 /**
- * Renews the leases of the attempts that run in this process, at a third of the lease: two renewals may be lost
+ * Renews the leases of the attempts that run in this process, at a third of the lease: one renewal may be lost
  * before a key changes hands. After the maximum hold an attempt is left to its fate: it hangs, and somebody else
  * should go on.
  */
@@ -52,7 +52,7 @@ export class LeaseKeeper implements OnModuleInit, OnApplicationShutdown {
     for (const [tenantId, attempts] of byTenant) await this.renew(tenantId, attempts);
   }
 
-  /** Older than its first third, and within the maximum hold; most requests end long before. */
+  /** Not brand new, and within the maximum hold; most requests end before the first renewal. */
   private isDue(attempt: Attempt): boolean {
     const { lease, maximumHold } = this.config.timings;
     const heldFor = (performance.now() - attempt.startedAt) / 1_000;

@@ -6,7 +6,8 @@ import type { Attempt } from './attempt.js';
 import type { KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
 import { Reply } from './operation.js';
-import { keyInUse, KeyTaken, LeaseLost } from './outcomes.js';
+import { keyInUse } from './idempotency.problems.js';
+import { KeyTaken, LeaseLost } from './ownership.js';
 
 /** Writes the business rows of a stretch of phases, and says where it ended. */
 export type Write = (tx: Tx) => Promise<Reply | Advance>;
@@ -38,13 +39,10 @@ export class LocalWork {
       try {
         return await this.commitOnce(attempt, write, beforeCommit);
       } catch (error) {
-        if (error instanceof CommitUnknown || (error instanceof KeyTaken && doubted)) {
-          doubted = true;
-          const row = await this.committedRow(attempt);
-          if (row) return resumeFrom(attempt, row);
-          if (error instanceof KeyTaken) throw error;
-        } else if (!isRetryable(error)) throw error;
-        if (tries === MAX_TRIES) throw error;
+        doubted ||= error instanceof CommitUnknown;
+        const committed = doubted && mayBeOurs(error) ? await this.committedRow(attempt) : undefined;
+        if (committed) return resumeFrom(attempt, committed);
+        if (!mayTryAgain(error) || tries === MAX_TRIES) throw error;
         await sleep(Math.random() * 20 * 2 ** tries);
       }
     }
@@ -55,32 +53,38 @@ export class LocalWork {
     write: Write,
     beforeCommit: BeforeCommit,
   ): Promise<Reply | undefined> {
+    const leasedAt = performance.now();
     const end = await this.database.transaction(async (tx) => {
-      const written = await this.written(tx, attempt, write);
-      const fence =
-        written instanceof Reply
-          ? this.store.finish(tx, attempt, written)
-          : this.store.advance(tx, attempt, written);
-      if ((await fence) !== 1) throw new LeaseLost();
+      const written = await this.fenced(tx, attempt, write);
       await beforeCommit(nameOf(written), tx);
       return written;
     });
-    moveOn(attempt, end);
+    moveOn(attempt, end, leasedAt);
     return end instanceof Reply ? end : undefined;
   }
 
-  /** The claim shares its flight with what `write` sends; what `write` makes of it counts only if the claim won. */
-  private async written(tx: Tx, attempt: Attempt, write: Write): Promise<Reply | Advance> {
+  /**
+   * The claim, what `write` sends, and the fence share a flight; what `write` makes of it counts only if the claim won.
+   * A claim that lost makes the fence change nothing.
+   */
+  private async fenced(tx: Tx, attempt: Attempt, write: Write): Promise<Reply | Advance> {
     const claim = attempt.unclaimed && this.store.claim(tx, attempt, attempt.unclaimed);
     const [written] = await Promise.allSettled([write(tx)]);
+    const fence = written.status === 'fulfilled' ? this.fence(tx, attempt, written.value) : undefined;
     if (claim && (await claim.catch(refuseWaiting)) !== 1) throw new KeyTaken();
     if (written.status === 'rejected') throw written.reason;
+    if ((await fence) !== 1) throw new LeaseLost();
     return written.value;
+  }
+
+  private fence(tx: Tx, attempt: Attempt, end: Reply | Advance): Promise<number> {
+    return end instanceof Reply ? this.store.finish(tx, attempt, end) : this.store.advance(tx, attempt, end);
   }
 
   /**
    * After a COMMIT whose answer was lost: the row, if that COMMIT happened. A first commit that cannot be seen yet
-   * may still be on its way; the claim is then made again, and a conflict that carries our own token says so.
+   * may still be on its way; the claim is then made again, and a conflict that carries our own token says so (a wait
+   * for it that takes too long is a 409: whoever comes next finds out).
    * @throws LeaseLost
    */
   private async committedRow(attempt: Attempt): Promise<KeyRow | undefined> {
@@ -104,19 +108,28 @@ export class LocalWork {
   }
 }
 
+/** After a COMMIT whose answer was lost, a key that is taken may be taken by us. */
+function mayBeOurs(error: unknown): boolean {
+  return error instanceof CommitUnknown || error instanceof KeyTaken;
+}
+
+function mayTryAgain(error: unknown): boolean {
+  return error instanceof CommitUnknown || isRetryable(error);
+}
+
 /** Another first phase with this key takes longer than anybody should wait: that is a request in progress. */
 function refuseWaiting(error: unknown): never {
   throw isLockTimeout(error) ? keyInUse(null) : error;
 }
 
-function moveOn(attempt: Attempt, end: Reply | Advance): void {
+function moveOn(attempt: Attempt, end: Reply | Advance, leasedAt: number): void {
   attempt.unclaimed = undefined;
   attempt.version += 1;
-  attempt.leasedAt = performance.now();
+  attempt.leasedAt = leasedAt;
   if (end instanceof Reply) return;
   attempt.recoveryPoint = end.recoveryPoint;
   attempt.state = end.state;
-  attempt.request = end.request && { ...end.request, windowOver: false };
+  attempt.request = end.request && { ...end.request, inDoubt: false, windowOver: false };
 }
 
 function resumeFrom(attempt: Attempt, row: KeyRow): Reply | undefined {

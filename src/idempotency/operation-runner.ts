@@ -3,48 +3,22 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { isStoreUnavailable } from '../database/errors.js';
 import { Database, type Tx } from '../database/transaction.js';
+import { ask } from './ask.js';
 import type { Attempt, FrozenRequest } from './attempt.js';
-import { deriveKey } from './derived-key.js';
-import type { Fault } from './fault-points.js';
-import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
+import { Course, type Foreign, type LocalStep, type Outcome, type RunOptions } from './course.js';
+import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
+import type { AnyOperation, Reply } from './operation.js';
 import {
-  Reply,
-  type AnyNext,
-  type AnyOperation,
-  type AtomicPhase,
-  type ForeignCall,
-  type RecoveryPoint,
-  type Run,
-} from './operation.js';
-import {
-  KeyTaken,
-  LeaseLost,
   operationInterrupted,
   outcomeUnknown,
   providerUnavailable,
   recoveryPointUnknown,
-} from './outcomes.js';
+} from './idempotency.problems.js';
+import { KeyTaken, LeaseLost } from './ownership.js';
 import { Reviews } from './reviews.js';
-
-type Outcome = { readonly status: string; readonly reason?: string; readonly replayed?: boolean };
-type Foreign = ForeignCall<unknown, unknown, unknown, Outcome, unknown>;
-type AnyPhase = AtomicPhase<unknown, unknown, unknown> | Foreign;
-type LocalStep = (tx: Tx, run: Run<unknown>) => Promise<AnyNext>;
-
-/** What a caller may add: a fault to inject, and how to cut off its client. */
-export interface RunOptions {
-  readonly fault?: Fault;
-  readonly loseReply?: () => void;
-}
-
-/** One run of one attempt. */
-interface Course extends RunOptions {
-  readonly operation: AnyOperation;
-  readonly attempt: Attempt;
-  transactionOpen: boolean;
-}
+import { Stretch } from './stretch.js';
 
 /** Ends an attempt for now: the key is released at its recovery point, and the client is told to come back. */
 class GiveUp extends Error {
@@ -52,7 +26,8 @@ class GiveUp extends Error {
     readonly reason: string,
     /** What the client is told. */
     readonly answer: Error,
-    readonly doubt?: Foreign['doubt'],
+    /** The call that may have acted; none where nothing is in doubt. */
+    readonly doubted?: Foreign,
   ) {
     super(reason);
   }
@@ -80,7 +55,7 @@ export class OperationRunner {
    *   Whatever a phase threw before the first commit.
    */
   async run(operation: AnyOperation, attempt: Attempt, options: RunOptions = {}): Promise<Reply> {
-    const course: Course = { ...options, operation, attempt, transactionOpen: false };
+    const course = new Course(operation, attempt, options, this.config);
     const reply = await this.leases.hold(attempt, () => this.finish(course));
     await this.reach(course, 'reply.before_send');
     return reply;
@@ -96,7 +71,7 @@ export class OperationRunner {
 
   private async toReply(course: Course): Promise<Reply> {
     for (;;) {
-      const phase = phaseAt(course.operation, course.attempt.recoveryPoint);
+      const phase = course.phaseAt(course.attempt.recoveryPoint);
       if (!phase) throw new GiveUp('recovery point unknown to this build', recoveryPointUnknown());
       const reply = await (phase.kind === 'atomic'
         ? this.local(course, phase.run)
@@ -116,12 +91,12 @@ export class OperationRunner {
    * that a failing phase never takes its predecessors down: a charge that was made is recorded whatever comes next.
    */
   private async joined(course: Course, first: LocalStep): Promise<Reply | undefined> {
-    const stretch = new Stretch(this.config, course, first, !this.config.commitEveryPhase);
+    const stretch = new Stretch(course, first, !this.config.commitEveryPhase);
     try {
       return await this.commit(course, stretch);
     } catch (error) {
       if (stretch.phases < 2 || error instanceof KeyTaken || error instanceof LeaseLost) throw error;
-      return await this.commit(course, new Stretch(this.config, course, first, false));
+      return await this.commit(course, new Stretch(course, first, false));
     }
   }
 
@@ -143,7 +118,7 @@ export class OperationRunner {
     const request = frozenRequest(course.attempt);
     await this.checkLease(course.attempt);
     await this.reach(course, `call.before:${call.step}`);
-    const outcome = await this.ask(course.attempt, call, request);
+    const outcome = await ask(call, request, () => this.hasTime(course));
     await this.reach(course, `call.after:${call.step}`);
     switch (outcome.status) {
       case 'not_acted':
@@ -152,48 +127,34 @@ export class OperationRunner {
         return this.toReview(course, call, outcome);
       case 'unknown':
         if (request.windowOver) return this.toReview(course, call, outcome);
-        throw new GiveUp(outcome.reason ?? 'unknown', outcomeUnknown(), call.doubt);
+        throw new GiveUp(outcome.reason ?? 'unknown', outcomeUnknown(), call);
       default:
-        return this.local(course, (tx, run) => call.record(tx, outcome as never, run) as Promise<AnyNext>);
+        return this.local(course, (tx, run) => call.record(tx, outcome, run));
     }
   }
 
-  /**
-   * Unknown: once more with the same derived key, then look the effect up. A stored 500 would only be repeated, and
-   * past the other system's retention of derived keys nothing may be sent again: both are looked up at once.
-   */
-  private async ask(
-    attempt: Attempt,
-    call: Foreign,
-    { body, derivedKey, windowOver }: FrozenRequest,
-  ): Promise<Outcome> {
-    const send = () => call.call(body, derivedKey).catch(asUnknown);
-    const find = () => call.find(body).catch(asUnknown);
-    if (windowOver) return find();
-    let outcome = await send();
-    if (outcome.status === 'unknown' && !outcome.replayed && this.hasTimeFor(attempt)) outcome = await send();
-    return outcome.status === 'unknown' ? find() : outcome;
-  }
-
-  private hasTimeFor(attempt: Attempt): boolean {
-    const { providerTimeout, requestDeadline } = this.config.timings;
-    return secondsSince(attempt.startedAt) + providerTimeout < requestDeadline;
+  /** For one more call to the other system, before the client is told to come back. */
+  private hasTime({ options: { deadline = Infinity } }: Course): boolean {
+    return performance.now() + this.config.timings.providerTimeout * 1_000 < deadline;
   }
 
   /** A process that was stopped for a while asks the database whether it still holds the key, before it acts. */
   private async checkLease(attempt: Attempt): Promise<void> {
-    if (secondsSince(attempt.leasedAt) < this.config.timings.lease / 2) return;
-    const renewed = await this.store.renew(attempt.execution.tenantId, [attempt]);
-    if (renewed !== 1) throw new LeaseLost();
-    attempt.leasedAt = performance.now();
+    const askedAt = performance.now();
+    if (askedAt - attempt.leasedAt < this.config.timings.lease * 500) return;
+    if (!(await this.store.hold(attempt))) throw new LeaseLost();
+    attempt.leasedAt = askedAt;
   }
 
-  private async toReview({ attempt }: Course, call: Foreign, outcome: Outcome): Promise<never> {
+  /** @throws LeaseLost: nobody's now, the answer is what the row says */
+  private async toReview(course: Course, call: Foreign, outcome: Outcome): Promise<never> {
+    const { attempt } = course;
     await this.reviews.open(attempt, {
       reason: outcome.status === 'contradicted' ? 'provider_contradicts' : 'provider_window_over',
       evidence: { step: call.step, derivedKey: attempt.request?.derivedKey, lastError: outcome.reason },
+      mark: async (tx) => call.doubt?.(tx, course.runWith(attempt.state), 'review'),
     });
-    throw new LeaseLost(); // nobody's now: the answer is what the row says
+    throw new LeaseLost();
   }
 
   /** What the caller is told, once the key is let go of; before the first commit there is nothing to let go of. */
@@ -223,14 +184,20 @@ export class OperationRunner {
     }
   }
 
-  private async release({ attempt }: Course, { doubt, reason }: GiveUp): Promise<void> {
+  private async release(course: Course, { doubted, reason }: GiveUp): Promise<void> {
+    const { attempt } = course;
     await this.database.transaction(async (tx) => {
-      await doubt?.(tx, runOf(this.config, attempt, attempt.state));
-      if ((await this.store.release(tx, attempt, reason.slice(0, 500))) !== 1) throw new LeaseLost();
+      await doubted?.doubt?.(tx, course.runWith(attempt.state), 'unknown');
+      const released = this.store.release(tx, attempt, reason.slice(0, 500), doubted !== undefined);
+      if ((await released) !== 1) throw new LeaseLost();
     });
   }
 
-  private async reach({ attempt, fault, loseReply }: Course, point: string, tx?: Tx): Promise<void> {
+  private async reach(
+    { attempt, options: { fault, loseReply } }: Course,
+    point: string,
+    tx?: Tx,
+  ): Promise<void> {
     await fault?.reach(point, {
       ...(tx && { tx }),
       loseReply: loseReply ?? (() => undefined),
@@ -246,63 +213,14 @@ export class OperationRunner {
   }
 }
 
-/** Phases that run one after the other in one transaction, up to a foreign call or the reply. */
-class Stretch {
-  phases = 0;
-
-  constructor(
-    private readonly config: Config,
-    private readonly course: Course,
-    private readonly first: LocalStep,
-    private readonly join: boolean,
-  ) {}
-
-  async write(tx: Tx): Promise<Reply | Advance> {
-    const { attempt, operation } = this.course;
-    this.phases = 1;
-    let next = await this.first(tx, runOf(this.config, attempt, attempt.state));
-    while (this.join && !(next instanceof Reply)) {
-      const phase = phaseAt(operation, next.name);
-      if (phase?.kind !== 'atomic') break;
-      this.phases++;
-      next = (await phase.run(tx, runOf(this.config, attempt, next.state))) as AnyNext;
-    }
-    return next instanceof Reply ? next : this.advanceTo(next);
-  }
-
-  /** The request to the other system is frozen here, with the key it will be sent under. */
-  private advanceTo({ name, state, request }: RecoveryPoint<string, unknown, unknown>): Advance {
-    const { attempt, operation } = this.course;
-    const phase = phaseAt(operation, name);
-    if (phase?.kind !== 'foreign') return { recoveryPoint: name, state, request: undefined };
-    const derivedKey = deriveKey(this.config, attempt.execution.id, phase.step);
-    return { recoveryPoint: name, state, request: { body: request, step: phase.step, derivedKey } };
-  }
-}
-
-function phaseAt({ phases }: AnyOperation, point: string): AnyPhase | undefined {
-  return Object.hasOwn(phases as object, point) ? (phases as Record<string, AnyPhase>)[point] : undefined;
-}
-
-function runOf(config: Config, attempt: Attempt, state: unknown): Run<unknown> {
-  const { tenantId, id, input, requestId } = attempt.execution;
-  return { tenantId, id, input, state, requestId, derivedKey: (step) => deriveKey(config, id, step) };
-}
-
 function frozenRequest({ request, recoveryPoint }: Attempt): FrozenRequest {
   if (!request) throw new Error(`No request was frozen at ${recoveryPoint}`);
   return request;
 }
 
-function asUnknown(error: unknown): Outcome {
-  return { status: 'unknown', reason: error instanceof Error ? error.message : String(error) };
-}
-
+/** Kept for operators: what kind of error it was. Its message may hold values of the request; that is in the log alone. */
 function interrupted(error: unknown): GiveUp {
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const { name = 'unknown', code } = (error ?? {}) as { name?: string; code?: string };
+  const reason = code === undefined ? name : `${name} ${code}`;
   return new GiveUp(reason, isStoreUnavailable(error) ? (error as Error) : operationInterrupted());
-}
-
-function secondsSince(time: number): number {
-  return (performance.now() - time) / 1_000;
 }

@@ -1,5 +1,5 @@
 import type { Tx } from '../database/transaction.js';
-import { Problem } from '../http/problem.js';
+import type { Problem } from '../http/problem.js';
 
 /**
  * The vocabulary of an operation: an ordered list of phases, each run from a named recovery point.
@@ -99,8 +99,8 @@ export interface ForeignCall<Input, State, Request, Outcome extends { status: st
   readonly find: (request: Request) => Promise<Outcome>;
   /** Records what the call answered. Its effects must be safe to repeat: a webhook may have come first. */
   readonly record: (tx: Tx, outcome: SettledOf<Outcome>, run: Run<Input, State>) => Promise<Next<Points>>;
-  /** Notes on the business rows that the outcome is not known; commits when the attempt gives up for now. */
-  readonly doubt?: (tx: Tx, run: Run<Input, State>) => Promise<void>;
+  /** Notes on the business rows that nobody knows the outcome, or that a person must decide; commits with that. */
+  readonly doubt?: (tx: Tx, run: Run<Input, State>, as: 'unknown' | 'review') => Promise<void>;
 }
 
 export type Phase<Input, Points, Name extends keyof Points> =

@@ -1,15 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { typeid } from 'typeid-js';
-import { Database, statement } from '../database/transaction.js';
+import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
-import { LeaseLost } from './outcomes.js';
+import { LeaseLost } from './ownership.js';
 
 export interface ReviewQuestion {
   /** A stable code for why a person is asked. */
   readonly reason: string;
   /** What is known; no secrets, no values of the request. */
   readonly evidence: Readonly<Record<string, unknown>>;
+  /** Marks the business rows that the question is about. */
+  readonly mark: (tx: Tx) => Promise<void>;
 }
 
 /** Opens questions that no program may decide. From then on nothing runs the key until a person has answered. */
@@ -21,9 +23,10 @@ export class Reviews {
   ) {}
 
   /** @throws LeaseLost */
-  async open(attempt: Attempt, { reason, evidence }: ReviewQuestion): Promise<void> {
+  async open(attempt: Attempt, { reason, evidence, mark }: ReviewQuestion): Promise<void> {
     const { tenantId, id } = attempt.execution;
     await this.database.transaction(async (tx) => {
+      await mark(tx);
       tx.send(OPEN, [tenantId, typeid('rev').toString(), id, reason, JSON.stringify(evidence)]);
       if ((await this.store.toReview(tx, attempt, reason)) !== 1) throw new LeaseLost();
     });

@@ -39,6 +39,11 @@ export interface Order extends OrderInput {
   readonly createdAt: string;
 }
 
+/** Whether `id` could be one of ours; what could not is not asked for. */
+export function isOrderId(id: string): boolean {
+  return /^ord_[0-9a-z]{26}$/.test(id);
+}
+
 export function newOrder(input: OrderInput): Order {
   return {
     ...input,

@@ -3,7 +3,7 @@ import { LessThan } from 'typeorm';
 import { Database } from '../database/transaction.js';
 import type { ListOrdersDto } from './list-orders.dto.js';
 import { OrderEntity, toOrder } from './order.entity.js';
-import type { Order } from './order.js';
+import { isOrderId, type Order } from './order.js';
 
 export interface Page<Item> {
   readonly data: Item[];
@@ -17,6 +17,7 @@ export class OrdersReader {
   constructor(private readonly database: Database) {}
 
   async find(tenantId: string, id: string): Promise<Order | undefined> {
+    if (!isOrderId(id)) return undefined;
     const order = await this.orders.findOne({ where: { tenantId, id }, relations: { items: true } });
     return order ? toOrder(order) : undefined;
   }

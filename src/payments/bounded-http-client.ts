@@ -59,7 +59,7 @@ export class BoundedHttpClient implements Stripe.HttpClient {
         request.once('close', () => clearTimeout(deadline));
         request.once('socket', (socket) => onceConnected(socket, secure, () => (connection.made = true)));
         request.once('response', (response) => void readAnswer(response).then(resolve, abandon));
-        request.once('error', abandon);
+        request.on('error', abandon);
         request.end(body);
       });
     } catch (error) {

@@ -41,7 +41,7 @@ export async function get(url: string, { apiKey }: PostOptions = {}): Promise<An
 
 function answerOf({ status, headers, text }: Response): Answer {
   const body: unknown = text === '' ? undefined : JSON.parse(text);
-  return { status, headers: new Headers(headers as Record<string, string>), text, body };
+  return { status, headers: new Headers(headers), text, body };
 }
 
 export function orderBody(changes: Record<string, unknown> = {}): Record<string, unknown> {

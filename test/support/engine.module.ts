@@ -46,7 +46,7 @@ export class Trip {
   /** What goes wrong this time; null when nothing does any more. */
   broken = true;
   /** Looks at the world while the call is out. */
-  duringCall: () => Promise<void> = async () => {};
+  duringCall: () => Promise<void> = () => Promise.resolve();
 
   readonly operation = operation<TripInput, TripPoints>('probe_trip', {
     started: atomicPhase(async (tx, run) => {
@@ -64,6 +64,9 @@ export class Trip {
         );
       }
       if (this.goesWrong(run.input, 'swallowed_error')) await tx.query(FAIL).catch(() => undefined);
+      if (this.goesWrong(run.input, 'swallowed_out_of_sight')) {
+        await tx.manager.query('SELECT 1 / 0').catch(() => undefined); // COMMIT will be answered with ROLLBACK
+      }
       return recoveryPoint('booked', { note: `booked-${run.id}` }, { seat: '7A' });
     }),
 

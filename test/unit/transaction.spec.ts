@@ -41,13 +41,52 @@ describe('A transaction', () => {
     expect(await tenants()).toEqual([]);
   });
 
-  it('does not take ROLLBACK for COMMIT when an error was swallowed', async () => {
+  it('reports an error that its work has swallowed', async () => {
     const work = db.database.transaction(async (tx) => {
       await tx.query(ADD_TENANT, ['a']);
       await tx.query(FAIL).catch(() => undefined);
     });
+    await expect(work).rejects.toThrow('division by zero');
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('does not take ROLLBACK for COMMIT where the error was swallowed out of its sight', async () => {
+    const work = db.database.transaction(async (tx) => {
+      await tx.query(ADD_TENANT, ['a']);
+      await tx.manager.query('SELECT 1 / 0').catch(() => undefined);
+    });
     await expect(work).rejects.toThrow(CommitRefused);
     expect(await tenants()).toEqual([]);
+  });
+
+  it('survives a process that throws nothing at all', async () => {
+    const work = db.database.transaction(async (tx) => {
+      await tx.query(ADD_TENANT, ['a']);
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- someone, somewhere, throws undefined
+      throw undefined;
+    });
+    await expect(work).rejects.toBeUndefined();
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('is not committed by a transaction that a repository opens inside it', async () => {
+    const work = db.database.transaction(async (tx) => {
+      await tx.manager.transaction((inner) =>
+        inner.query("INSERT INTO tenants (id, name) VALUES ('a', 'a')"),
+      );
+      throw new Error('no');
+    });
+    await expect(work).rejects.toThrow('no');
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('does not hand a connection that was cut to the next one', async () => {
+    const one = await createTestDatabase({ poolSize: 1 });
+    const cut = one.database.transaction(async (tx) => Promise.resolve(tx.sever()));
+    const next = one.database.transaction(async (tx) => tx.query(ADD_TENANT, ['b']));
+    await expect(cut).rejects.toThrow();
+    await next;
+    await one.drop();
   });
 
   it('says that a COMMIT whose answer was lost is unknown, and the pool goes on', async () => {

@@ -1,21 +1,5 @@
 import { Problem } from '../http/problem.js';
 
-/** Somebody else holds the key: the claim or the takeover came second. Read the row again. */
-export class KeyTaken extends Error {
-  constructor() {
-    super('Another request has this key');
-    this.name = 'KeyTaken';
-  }
-}
-
-/** The attempt's lease ended and the key has another owner: this one must change nothing and answer nothing of its own. */
-export class LeaseLost extends Error {
-  constructor() {
-    super('The lease on this key was lost to another owner');
-    this.name = 'LeaseLost';
-  }
-}
-
 /** A retry is worth while, soon: other attempts need a second or two. */
 const RETRY_SOON = { 'Retry-After': '1', 'Should-Retry': 'true' };
 
@@ -48,6 +32,17 @@ export function operationInterrupted(): Problem {
     title: 'The operation was interrupted',
     detail:
       'Part of the work is done and recorded. Retry with the same Idempotency-Key to continue where it stopped.',
+    headers: RETRY_SOON,
+  });
+}
+
+/** Made by a newer build, in a way that this one cannot compare. A 422 would be wrong, and final. */
+export function fingerprintUnknown(): Problem {
+  return new Problem({
+    status: 503,
+    code: 'fingerprint_unknown',
+    title: 'The request cannot be compared here yet',
+    detail: 'Another version of the service took this Idempotency-Key. Retry with the same key in a moment.',
     headers: RETRY_SOON,
   });
 }
