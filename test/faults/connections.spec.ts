@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { checkoutBody, orderBody, post } from '../support/checkout.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
+import { spawnApi, type SpawnedApi } from '../support/start-api.js';
+
+describe('Connections that the server ends at any moment', () => {
+  let db: TestDatabase;
+  let provider: MockProvider;
+  let api: SpawnedApi;
+
+  beforeAll(async () => {
+    [db, provider] = await Promise.all([createTestDatabase(), startMockProvider()]);
+    api = await spawnApi({ databaseUrl: db.url, providerUrl: provider.url, ROLE: 'api' });
+  });
+  afterAll(async () => {
+    await api.stop();
+    await provider.stop();
+    await db.drop();
+  });
+
+  const kills = `SELECT count(pg_terminate_backend(pid))::int AS killed FROM pg_stat_activity
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
+  it('cost retries, never a 500, a second charge, a process or a slot of the pool', async () => {
+    const killer = new pg.Client(db.url);
+    await killer.connect();
+    // The killer spares itself alone, so the test's own pool is asked only when the storm is over.
+    let killed = 0;
+    let storm = true;
+    const storming = (async () => {
+      while (storm) killed += (await killer.query<{ killed: number }>(kills)).rows[0]!.killed;
+    })();
+    const statuses = new Set<number>();
+    const order = await untilDone(orderBody, '/v1/orders', statuses);
+    const work = Array.from({ length: 40 }, (_, n) =>
+      n % 4 === 0
+        ? untilDone(
+            () => ({ orderId: order.body.id as string, paymentMethod: 'pm_card_visa' }),
+            '/v1/charges',
+            statuses,
+          )
+        : untilDone(checkoutBody, '/v1/checkouts', statuses),
+    );
+    const answers = await Promise.all(work);
+    storm = false;
+    await storming;
+    await killer.end();
+    expect(killed).toBeGreaterThan(40);
+    expect([...statuses].filter((status) => ![201, 409, 503].includes(status))).toEqual([]);
+    expect(api.process.exitCode).toBeNull();
+    const paid = answers.filter(({ status }) => status === 201);
+    expect(paid.length).toBeGreaterThanOrEqual(31);
+    const { charges } = await provider.ledger();
+    const orders = charges.map(({ metadata }) => metadata['order_id']);
+    expect(new Set(orders).size).toBe(orders.length);
+    const rows = await db.sql(
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'",
+    );
+    expect(rows).toEqual([]);
+  });
+
+  /** As a client would: the same key, until the answer is final. */
+  async function untilDone(body: () => Record<string, unknown>, path: string, statuses: Set<number>) {
+    const key = randomUUID();
+    for (;;) {
+      const answer = await post(`${api.url}${path}`, body(), { key });
+      statuses.add(answer.status);
+      const final = answer.status < 500 && answer.headers.get('should-retry') !== 'true';
+      if (final || answer.body.code === 'order_payment_in_progress') return answer;
+      await db
+        .sql("UPDATE idempotency_keys SET locked_until = NULL WHERE key = $1 AND status = 'in_progress'", [
+          key,
+        ])
+        .catch(() => undefined);
+    }
+  }
+});
+
+describe('Many keys that pay one order', () => {
+  it('take its locks in one order: no deadlock', async () => {
+    const db = await createTestDatabase();
+    const provider = await startMockProvider();
+    const api = await spawnApi({ databaseUrl: db.url, providerUrl: provider.url, ROLE: 'api' });
+    for (let round = 0; round < 5; round++) {
+      const order = await post(`${api.url}/v1/orders`, orderBody());
+      const body = { orderId: order.body.id as string, paymentMethod: 'pm_card_visa' };
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, () => post(`${api.url}/v1/charges`, body)),
+      );
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(39);
+    }
+    await api.stop(); // counters are written when sessions end
+    const [counters] = await db.sql(
+      'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+    );
+    expect(counters).toEqual({ deadlocks: 0 });
+    await provider.stop();
+    await db.drop();
+  });
+});
