@@ -1,9 +1,10 @@
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findAccount, type Account } from './postgres-account.js';
-import { findBinaries, lastLine, type RunBinary } from './postgres-binaries.js';
+import { findAccount } from './postgres-account.js';
+import { findBinaries, type RunBinary } from './postgres-binaries.js';
+import { clusterVersion, prepareCluster } from './postgres-cluster.js';
 import { findPostmaster, isAlive, type Postmaster } from './postmaster.js';
 import { Refusal } from './refusal.js';
 import { HOST } from './settings.js';
@@ -29,6 +30,10 @@ export interface Postgres {
 
 /** How long a server may take to start, after a crash above all, or to stop. */
 const WAIT_SECONDS = 60;
+const inTime = ['-w', '-t', String(WAIT_SECONDS)];
+
+/** The sessions of a server that was killed hold its shared memory until they notice. */
+const SESSIONS_LEAVE_WITHIN_MS = 10_000;
 
 /** Starts the server, or adopts the one that runs in `folder`. @throws Refusal */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
@@ -51,45 +56,6 @@ export function addressOf(port: number, database: string): string {
   return `postgres://postgres:postgres@${HOST}:${port}/${database}`;
 }
 
-/** initdb works beside the place and moves its result there at the end: a start that is killed leaves no half. */
-async function prepareCluster(folder: string, account: Account, run: RunBinary): Promise<void> {
-  const existing = await clusterVersion(folder);
-  if (existing !== undefined) return requireSameVersion(folder, existing, run);
-  const draft = `${folder}.new`;
-  await rm(draft, { recursive: true, force: true });
-  await mkdir(draft, { recursive: true, mode: 0o700 });
-  await account.own(draft);
-  await run('initdb', ['-D', draft, ...INITDB_OPTIONS]).catch((error: Error) => {
-    throw new Refusal(
-      `PostgreSQL cannot make ${folder} (${lastLine(error.message)}): set DATA_DIR to another folder.`,
-    );
-  });
-  await rename(draft, folder);
-}
-
-/** The same on every platform, whatever its locale. The server hears this machine only, so nobody is asked for a password. */
-const INITDB_OPTIONS = [
-  '--username=postgres',
-  '--auth=trust',
-  '--encoding=UTF8',
-  '--locale=C',
-  '--locale-provider=builtin',
-  '--builtin-locale=C.UTF-8',
-];
-
-async function clusterVersion(folder: string): Promise<string | undefined> {
-  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined);
-  return version?.trim();
-}
-
-async function requireSameVersion(folder: string, existing: string, run: RunBinary): Promise<void> {
-  const ours = /\d+/.exec(await run('postgres', ['--version']))?.[0];
-  if (existing === ours) return;
-  throw new Refusal(
-    `${folder} was made by PostgreSQL ${existing} and this is PostgreSQL ${ours}: set DATA_DIR to a new folder, or remove this one.`,
-  );
-}
-
 /** The running server, once it has come up; undefined when there is none, or it was on its way down. */
 async function findReady(folder: string): Promise<Postmaster | undefined> {
   const until = Date.now() + WAIT_SECONDS * 1_000;
@@ -108,25 +74,22 @@ async function findReady(folder: string): Promise<Postmaster | undefined> {
 /** pg_ctl gives the server a session of its own, which Ctrl-C in this terminal does not reach. */
 async function start({ folder, port, settings = {} }: PostgresOptions, run: RunBinary): Promise<void> {
   const log = join(folder, 'server.log');
-  await rm(log, { force: true });
   const flags = Object.entries({ port: String(port), ...SERVER_SETTINGS, ...settings });
   const options = flags.map(([name, value]) => `-c ${name}=${value}`).join(' ');
-  await run('pg_ctl', [
-    'start',
-    '-w',
-    '-t',
-    String(WAIT_SECONDS),
-    '-D',
-    folder,
-    '-l',
-    log,
-    '-o',
-    options,
-  ]).catch(async () => {
-    throw new Refusal(
-      `PostgreSQL did not start in ${folder} (${await lastWords(log)}): set DATA_DIR to another folder.`,
+  const args = ['start', ...inTime, '-D', folder, '-l', log, '-o', options];
+  const until = Date.now() + SESSIONS_LEAVE_WITHIN_MS;
+  for (;;) {
+    await rm(log, { force: true });
+    const started = await run('pg_ctl', args).then(
+      () => true,
+      () => false,
     );
-  });
+    if (started) return;
+    const words = await lastWords(log);
+    if (!words.includes('shared memory block') || Date.now() > until)
+      throw new Refusal(`PostgreSQL did not start in ${folder} (${words}): set DATA_DIR to another folder.`);
+    await sleep(100);
+  }
 }
 
 const SERVER_SETTINGS = {
@@ -152,11 +115,9 @@ export async function destroyPostgres(folder: string): Promise<void> {
 async function stop(folder: string, run: RunBinary, mode: string): Promise<void> {
   const running = await findPostmaster(folder);
   if (!running) return;
-  await run('pg_ctl', ['stop', '-w', '-t', String(WAIT_SECONDS), '-m', mode, '-D', folder]).catch(
-    (error: unknown) => {
-      if (isAlive(running.pid)) throw error;
-    },
-  );
+  await run('pg_ctl', ['stop', ...inTime, '-m', mode, '-D', folder]).catch((error: unknown) => {
+    if (isAlive(running.pid)) throw error;
+  });
 }
 
 /** Makes the database unless it is there. */

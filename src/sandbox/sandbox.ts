@@ -81,6 +81,8 @@ export class Sandbox {
   private async claim(): Promise<void> {
     const { dataDir, ports } = this.settings;
     this.folder = await openDataFolder(dataDir);
+    if (this.folder.wasKilled)
+      this.output.note('The last run was killed: what is left of it may take a moment to leave');
     const inUse = await portInUse(dataDir);
     const wanted = Object.entries(ports).filter(
       ([name, port]) => name !== 'POSTGRES_PORT' || (this.embedded && port !== inUse),
@@ -89,13 +91,15 @@ export class Sandbox {
   }
 
   private async startDatabase(): Promise<void> {
-    if (this.embedded) await this.embedded.start();
-    else
-      await requireReachable(this.env.DATABASE_URL).catch((error: Error) => {
-        throw new Refusal(error.message);
-      });
+    await (this.embedded?.start() ?? this.requireDatabase());
     this.running = true;
     await this.folder?.markRunning(true);
+  }
+
+  private async requireDatabase(): Promise<void> {
+    await requireReachable(this.env.DATABASE_URL).catch((error: Error) => {
+      throw new Refusal(error.message);
+    });
   }
 
   private async prepareSchema(): Promise<number> {

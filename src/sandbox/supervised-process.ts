@@ -48,10 +48,6 @@ export class SupervisedProcess {
     private readonly reporter: Reporter,
   ) {}
 
-  get pid(): number | undefined {
-    return this.child?.pid;
-  }
-
   /** Settles once the process is ready. @throws when it ends first, with its last words */
   async start(): Promise<void> {
     this.stopped.signal.throwIfAborted();
@@ -63,7 +59,9 @@ export class SupervisedProcess {
         `The ${this.service.name} ended with ${signal ?? code} before it was ready: ${lastWords()}`,
       );
     });
-    await Promise.race([failure, this.answers()]);
+    const gone = new AbortController();
+    child.once('exit', () => gone.abort());
+    await Promise.race([failure, this.answers(gone.signal)]);
     this.readyAt = Date.now();
     void exit.then(([code, signal]) => this.recover(signal ?? `exit code ${code}`));
   }
@@ -105,8 +103,8 @@ export class SupervisedProcess {
     return () => words.join(' ') || 'it said nothing';
   }
 
-  private async answers(): Promise<void> {
-    const signal = AbortSignal.any([this.stopped.signal, AbortSignal.timeout(READY_WITHIN_MS)]);
+  private async answers(gone: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([gone, this.stopped.signal, AbortSignal.timeout(READY_WITHIN_MS)]);
     const isReady = () =>
       fetch(this.service.readyUrl, { signal }).then(
         (response) => response.ok,
