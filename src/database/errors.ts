@@ -24,10 +24,6 @@ export function isAborted(error: unknown): boolean {
   return ['25P02', '26000'].includes(codeOf(error));
 }
 
-export function isUniqueViolation(error: unknown): boolean {
-  return codeOf(error) === '23505';
-}
-
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
