@@ -18,9 +18,9 @@ import {
 import { lockOrder } from '../orders/order.store.js';
 import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
-import { chargeBody, chargeRequest, newCharge, settled, type Charge } from './charge.js';
-import { doubtCharge, insertCharge, saveSettled } from './charge.store.js';
-import { completePayment, refusedPayment, type Payment } from './payment.js';
+import { chargeBody, chargeRequest, newCharge } from './charge.js';
+import { doubtCharge, insertCharge } from './charge.store.js';
+import { completePayment, recordOutcome, type Payment } from './payment.js';
 
 export interface ChargeOrderInput {
   readonly orderId: string;
@@ -62,17 +62,11 @@ export class ChargeOrder {
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
       find: (request) => this.payments.findCharge(request),
       doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
-      record: async (tx, outcome, run) => {
-        const { order } = run.state;
-        const charge = settled(run.state.charge, outcome);
-        if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
-        saveSettled(tx, run.tenantId, charge);
-        return refusedPayment(charge) ?? charged(charge);
-      },
+      record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, charged),
     }),
 
     charge_created: atomicPhase(async (tx, run) =>
-      charged(completePayment(tx, this.outbox, run.tenantId, run.state).charge),
+      charged(completePayment(tx, this.outbox, run.tenantId, run.state)),
     ),
   });
 }
@@ -89,6 +83,6 @@ function refusalOf({ id, status }: Order): Reply | undefined {
   }
 }
 
-function charged(charge: Charge): Reply {
+function charged({ charge }: Payment): Reply {
   return reply(201, chargeBody(charge), { Location: `/v1/charges/${charge.id}` });
 }

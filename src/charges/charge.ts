@@ -19,7 +19,7 @@ export type ChargeStatus =
   | 'canceled'
   | 'review';
 
-type SettledOutcome = Exclude<ChargeOutcome, UnsettledOutcome>;
+export type SettledOutcome = Exclude<ChargeOutcome, UnsettledOutcome>;
 
 export interface Charge {
   readonly id: string;

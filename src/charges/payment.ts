@@ -1,11 +1,17 @@
 import type { Tx } from '../database/transaction.js';
-import { refusal, type Reply } from '../idempotency/operation.js';
+import {
+  recoveryPoint,
+  refusal,
+  type RecoveryPoint,
+  type Reply,
+  type Run,
+} from '../idempotency/operation.js';
 import { recordPayment } from '../ledger/ledger.js';
 import type { Order } from '../orders/order.js';
 import { markPaid } from '../orders/order.store.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { receiptFor } from '../receipts/receipt-message.js';
-import type { Charge } from './charge.js';
+import { settled, type Charge, type SettledOutcome } from './charge.js';
 import { saveSettled } from './charge.store.js';
 import { cardDeclined, paymentRejected } from './charge.problems.js';
 
@@ -15,11 +21,22 @@ export interface Payment {
   readonly charge: Charge;
 }
 
-/** The final answer to a charge that the provider said no to; undefined where it did not. */
-export function refusedPayment(charge: Charge): Reply | undefined {
+/**
+ * What the provider said, recorded. Paid: on to `charge_created`, which writes everything that follows from it at once.
+ * Otherwise this is the end for this key: refused for good, or the customer's or the bank's turn (`answer`).
+ */
+export function recordOutcome(
+  tx: Tx,
+  { tenantId, state: { order, charge: asked } }: Run<unknown, Payment>,
+  outcome: SettledOutcome,
+  answer: (payment: Payment) => Reply,
+): Reply | RecoveryPoint<'charge_created', Payment, undefined> {
+  const charge = settled(asked, outcome);
+  if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
+  saveSettled(tx, tenantId, charge);
   if (charge.status === 'declined') return refusal(cardDeclined(charge));
   if (charge.status === 'rejected') return refusal(paymentRejected(charge));
-  return undefined;
+  return answer({ order, charge });
 }
 
 /**

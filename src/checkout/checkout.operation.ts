@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { chargeBody, chargeRequest, newCharge, settled } from '../charges/charge.js';
-import { doubtCharge, insertFirstCharge, saveSettled } from '../charges/charge.store.js';
-import { completePayment, refusedPayment, type Payment } from '../charges/payment.js';
+import { chargeBody, chargeRequest, newCharge } from '../charges/charge.js';
+import { doubtCharge, insertFirstCharge } from '../charges/charge.store.js';
+import { completePayment, recordOutcome, type Payment } from '../charges/payment.js';
 import {
   atomicPhase,
   foreignCall,
@@ -32,9 +32,9 @@ interface CheckoutPoints {
 /**
  * ★ Start reading here: the whole story of a checkout.
  *
- *   started ──▶ order_created ──▶ charge_created ──▶ finished
- *     order,        the provider      order paid, ledger,
- *     intent        is called         receipt, reply
+ *   at started          write the order and the intent to charge it, freeze the request   ─▶ order_created
+ *   at order_created    call the provider, note what it said                              ─▶ charge_created, or the reply
+ *   at charge_created   order paid, charge settled, ledger, receipt: all or nothing        ─▶ the reply
  *
  * Each arrow is committed before the next begins. Whoever comes back with the key, or finds it abandoned, continues
  * at the last recovery point; and the provider sees the same request under the same derived key, however often.
@@ -63,13 +63,7 @@ export class Checkout {
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
       find: (request) => this.payments.findCharge(request),
       doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
-      record: async (tx, outcome, run) => {
-        const { order } = run.state;
-        const charge = settled(run.state.charge, outcome);
-        if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
-        saveSettled(tx, run.tenantId, charge);
-        return refusedPayment(charge) ?? checkedOut({ order, charge }); // the customer, or the bank, comes next
-      },
+      record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, checkedOut),
     }),
 
     charge_created: atomicPhase(async (tx, run) =>
