@@ -114,6 +114,18 @@ describe('A lease', () => {
     await short.stop();
   });
 
+  it('outlasts its request: without an answer from the provider the client hears by the deadline', async () => {
+    const short = await spawnApi({ ...options, IDEMPOTENCY_LEASE_SECONDS: '3' });
+    await provider.fault('delay', { times: 3, delayMs: 20_000 });
+    await provider.fault('search_down', { times: 3 });
+    const key = randomUUID();
+    const took = await milliseconds(async () => expect((await checkout(short, key)).status).toBe(503));
+    expect(took).toBeLessThan(3_000);
+    await provider.clearFaults();
+    expect((await checkout(short, key)).status).toBe(201);
+    await short.stop();
+  });
+
   it('is not taken over before it ends, and raises version and attempts by one when it is [C-7]', async () => {
     const key = randomUUID();
     await provider.fault('drop_after', { times: 3 });
