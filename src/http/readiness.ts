@@ -52,4 +52,5 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
-const PING = statement('readiness_ping', 'SELECT 1');
+/** Answers only where the migrations have been run. */
+const PING = statement('readiness_ping', 'SELECT 1 FROM migrations LIMIT 1');

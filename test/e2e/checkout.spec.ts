@@ -1,28 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { checkoutBody, get, orderBody, post } from '../support/checkout.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
-import { GLOBEX, startApi, type StartedApi } from '../support/start-api.js';
+import { openShop, type Shop } from '../support/shop.js';
+import { GLOBEX } from '../support/start-api.js';
 
 describe('A checkout', () => {
-  let db: TestDatabase;
-  let provider: MockProvider;
-  let api: StartedApi;
-  const checkouts = () => `${api.url}/v1/checkouts`;
+  let shop: Shop;
+  const checkouts = () => `${shop.api.url}/v1/checkouts`;
 
-  beforeAll(async () => {
-    db = await createTestDatabase();
-    provider = await startMockProvider();
-    api = await startApi({ databaseUrl: db.url, providerUrl: provider.url, LOG_LEVEL: 'error' });
-  });
-  afterAll(async () => {
-    await api.stop();
-    await provider.stop();
-    await db.drop();
-  });
-
-  const chargesFor = async (orderId: string) =>
-    (await provider.ledger()).charges.filter(({ metadata }) => metadata['order_id'] === orderId);
+  beforeAll(async () => void (shop = await openShop()));
+  afterAll(() => shop.close());
 
   it('makes the order, charges it, and answers with both', async () => {
     const answer = await post(checkouts(), checkoutBody());
@@ -30,7 +16,7 @@ describe('A checkout', () => {
     expect(answer.body.order).toMatchObject({ status: 'paid', amount: 1700, currency: 'eur' });
     expect(answer.body.charge).toMatchObject({ status: 'succeeded', orderId: answer.body.order.id });
     expect(answer.headers.get('location')).toBe(`/v1/orders/${answer.body.order.id}`);
-    const charges = await chargesFor(answer.body.order.id);
+    const charges = await shop.chargesOf(answer.body.order.id);
     expect(charges).toHaveLength(1);
     expect(charges[0]).toMatchObject({ amount: 1700, currency: 'eur', status: 'succeeded', calls: 1 });
   });
@@ -47,9 +33,9 @@ describe('A checkout', () => {
     expect(again.headers.get('original-request')).toBe(first.headers.get('request-id'));
     expect(again.headers.get('request-id')).not.toBe(first.headers.get('request-id'));
     expect(again.headers.get('idempotency-key')).toBe(key);
-    const charges = await chargesFor(first.body.order.id);
+    const charges = await shop.chargesOf(first.body.order.id);
     expect(charges.map(({ calls }) => calls)).toEqual([1]);
-    const [counts] = await db.sql(
+    const [counts] = await shop.db.sql(
       `SELECT (SELECT count(*)::int FROM ledger_entries WHERE subject = $1) AS ledger,
               (SELECT count(*)::int FROM outbox_messages WHERE ordering_key = $1) AS outbox`,
       [first.body.order.id],
@@ -72,9 +58,9 @@ describe('A checkout', () => {
     const globex = await post(checkouts(), checkoutBody(), { key, apiKey: GLOBEX.key });
     expect(globex.status).toBe(201);
     expect(globex.body.order.id).not.toBe(acme.body.order.id);
-    expect((await get(`${api.url}/v1/orders/${acme.body.order.id}`, { apiKey: GLOBEX.key })).status).toBe(
-      404,
-    );
+    expect(
+      (await get(`${shop.api.url}/v1/orders/${acme.body.order.id}`, { apiKey: GLOBEX.key })).status,
+    ).toBe(404);
   });
 
   it('that is declined is a stored 402, and the provider is asked once [E-2, R-7]', async () => {
@@ -89,27 +75,27 @@ describe('A checkout', () => {
       decline_code: 'insufficient_funds',
     });
     expect(again.text).toBe(first.text);
-    expect((await chargesFor(first.body.orderId)).map(({ calls }) => calls)).toEqual([1]);
+    expect((await shop.chargesOf(first.body.orderId)).map(({ calls }) => calls)).toEqual([1]);
   });
 
   it('whose body is refused leaves no row, and the corrected body works with the same key [E-3]', async () => {
     const key = randomUUID();
     const refused = await post(checkouts(), checkoutBody({ currency: 'xxx' }), { key });
     expect(refused.status).toBe(400);
-    expect(await db.sql('SELECT 1 FROM idempotency_keys WHERE key = $1', [key])).toEqual([]);
+    expect(await shop.db.sql('SELECT 1 FROM idempotency_keys WHERE key = $1', [key])).toEqual([]);
     expect((await post(checkouts(), checkoutBody(), { key })).status).toBe(201);
   });
 
   it('is paid by a charge of its own when it began as an order', async () => {
-    const order = await post(`${api.url}/v1/orders`, orderBody());
+    const order = await post(`${shop.api.url}/v1/orders`, orderBody());
     expect(order.status).toBe(201);
-    const charge = await post(`${api.url}/v1/charges`, {
+    const charge = await post(`${shop.api.url}/v1/charges`, {
       orderId: order.body.id,
       paymentMethod: 'pm_card_visa',
     });
     expect(charge.status).toBe(201);
     expect(charge.body.status).toBe('succeeded');
-    expect((await get(`${api.url}/v1/orders/${order.body.id}`)).body.status).toBe('paid');
-    expect((await get(`${api.url}/v1/charges/${charge.body.id}`)).body).toEqual(charge.body);
+    expect((await get(`${shop.api.url}/v1/orders/${order.body.id}`)).body.status).toBe('paid');
+    expect((await get(`${shop.api.url}/v1/charges/${charge.body.id}`)).body).toEqual(charge.body);
   });
 });

@@ -118,4 +118,11 @@ describe('A service whose database is away', () => {
     await forwarder.start();
     await isBack();
   });
+
+  it('is not ready while its database has no schema', async () => {
+    await db.sql('ALTER TABLE migrations RENAME TO gone');
+    expect((await fetch(`${url}/health/ready`)).status).toBe(503);
+    await db.sql('ALTER TABLE gone RENAME TO migrations');
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+  });
 });
