@@ -1,14 +1,14 @@
 import type { DynamicModule } from '@nestjs/common';
 import { ChargeEntity } from './charges/charge.entity.js';
-import { ChargesModule } from './charges/charges.module.js';
-import { CheckoutModule } from './checkout/checkout.module.js';
+import { ChargesModule, ChargesRoutes } from './charges/charges.module.js';
+import { CheckoutModule, CheckoutRoutes } from './checkout/checkout.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { OrderEntity, OrderItemEntity } from './orders/order.entity.js';
-import { OrdersModule } from './orders/orders.module.js';
+import { OrdersModule, OrdersRoutes } from './orders/orders.module.js';
 import { RelayModule } from './outbox/relay.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
@@ -17,13 +17,13 @@ import { TenancyModule } from './tenancy/tenancy.module.js';
 export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity];
 
 /** What every process has, whatever its role. */
-const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule];
+const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule, IdempotencyModule];
 
 /** What answers clients. */
-const API = [IdempotencyModule, OrdersModule, ChargesModule, CheckoutModule];
+const API = [OrdersRoutes, ChargesRoutes, CheckoutRoutes];
 
 /** What works in the background, in any number of copies. */
-const WORKER = [RelayModule, ReceiptsModule];
+const WORKER = [OrdersModule, ChargesModule, CheckoutModule, RelayModule, ReceiptsModule];
 
 /** The composition root: which parts a process is made of, by its role. */
 export class AppModule {

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { Operations } from '../idempotency/operations.js';
 import { OutboxModule } from '../outbox/outbox.module.js';
 import { PaymentsModule } from '../payments/payments.module.js';
 import { ChargeOrder } from './charge-order.operation.js';
@@ -6,9 +7,17 @@ import { ChargesController } from './charges.controller.js';
 import { ChargesReader } from './charges.reader.js';
 import { IdempotencyKeysController } from './idempotency-keys.controller.js';
 
+/** What every role needs of charges: an abandoned key may be finished by a worker. */
 @Module({
   imports: [PaymentsModule, OutboxModule],
-  controllers: [ChargesController, IdempotencyKeysController],
   providers: [ChargeOrder, ChargesReader],
+  exports: [ChargeOrder, ChargesReader],
 })
-export class ChargesModule {}
+export class ChargesModule {
+  constructor(operations: Operations, { operation }: ChargeOrder) {
+    operations.register(operation);
+  }
+}
+
+@Module({ imports: [ChargesModule], controllers: [ChargesController, IdempotencyKeysController] })
+export class ChargesRoutes {}

@@ -9,8 +9,16 @@ export type Outcome = { readonly status: string; readonly reason?: string; reado
 export type Foreign = ForeignCall<unknown, unknown, unknown, Outcome, unknown>;
 export type LocalStep = (tx: Tx, run: Run<unknown>) => Promise<AnyNext>;
 
-/** What a caller may add to a run: a fault to inject, and how to cut off its client. */
+/** What the other system said of a step, learnt otherwise: by a webhook, a look-up, or a person's decision. */
+export interface KnownOutcome {
+  readonly step: string;
+  readonly outcome: Outcome;
+}
+
+/** What a caller may add to a run. */
 export interface RunOptions {
+  /** Taken in place of the call to its step, which is then not made. */
+  readonly known?: KnownOutcome;
   /** By this process's monotonic clock, in ms: nothing new is begun that might end later. */
   readonly deadline?: number;
   readonly fault?: Fault;
@@ -21,13 +29,16 @@ export interface RunOptions {
 export class Course {
   /** Checked before every foreign call: none is made while a transaction of this run is open. */
   transactionOpen = false;
+  private known: KnownOutcome | undefined;
 
   constructor(
     readonly operation: AnyOperation,
     readonly attempt: Attempt,
     readonly options: RunOptions,
     private readonly config: Config,
-  ) {}
+  ) {
+    this.known = options.known;
+  }
 
   /** @returns undefined for a recovery point that this build does not know */
   phaseAt(point: string): AtomicPhase<unknown, unknown, unknown> | Foreign | undefined {
@@ -38,6 +49,14 @@ export class Course {
   runWith(state: unknown): Run<unknown> {
     const { tenantId, id, input, requestId } = this.attempt.execution;
     return { tenantId, id, input, state, requestId, derivedKey: (step) => this.derivedKey(step) };
+  }
+
+  /** What is known of `step` without calling; believed once. */
+  takeKnown(step: string): Outcome | undefined {
+    const { known } = this;
+    if (known?.step !== step) return undefined;
+    this.known = undefined;
+    return known.outcome;
   }
 
   derivedKey(step: string): string {

@@ -3,12 +3,13 @@ import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
 import { OperationRunner } from './operation-runner.js';
+import { Operations } from './operations.js';
 import { Reviews } from './reviews.js';
 
 /** The engine. Global, as `@Idempotent()` needs its parts in whichever module the controller is. */
 @Global()
 @Module({
-  providers: [IdempotencyKeyStore, LeaseKeeper, LocalWork, OperationRunner, Reviews],
-  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner],
+  providers: [IdempotencyKeyStore, LeaseKeeper, LocalWork, OperationRunner, Operations, Reviews],
+  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations],
 })
 export class IdempotencyModule {}
