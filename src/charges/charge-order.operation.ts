@@ -18,7 +18,7 @@ import {
 import { lockOrder } from '../orders/order.store.js';
 import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
-import { chargeBody, chargeRequest, newCharge } from './charge.js';
+import { chargeBody, chargeRequest, newCharge, PAYMENT_FAILED } from './charge.js';
 import { doubtCharge, insertCharge } from './charge.store.js';
 import { completePayment, recordOutcome, type Payment } from './payment.js';
 
@@ -61,6 +61,8 @@ export class ChargeOrder {
       step: 'charge',
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
       find: (request) => this.payments.findCharge(request),
+      retrieve: (request, providerId) => this.payments.retrieveCharge(request, providerId),
+      notMade: PAYMENT_FAILED,
       doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
       record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, charged),
     }),

@@ -1,5 +1,5 @@
 import { Problem } from '../http/problem.js';
-import type { Charge } from './charge.js';
+import { PAYMENT_FAILED, type Charge } from './charge.js';
 
 export function chargeNotFound(id: string): Problem {
   return new Problem({
@@ -29,8 +29,38 @@ export function cardDeclined({ id, orderId, providerId, failure }: Charge): Prob
   });
 }
 
-/** The provider refused the request itself: final for this key as well. */
-export function paymentRejected({ id, orderId, failure }: Charge): Problem {
+/** The payment was ended at the provider before it was made: final for this key. */
+export function paymentCanceled({ id, orderId, providerId }: Charge): Problem {
+  return new Problem({
+    status: 402,
+    code: 'payment_canceled',
+    title: 'The payment was canceled',
+    detail: `The payment was canceled. Nothing was charged. Pay order ${orderId} by POST /v1/charges, under a new Idempotency-Key.`,
+    error: { ...(providerId && { payment_intent: providerId }), charge: id },
+    members: { orderId },
+    headers: { 'Should-Retry': 'false' },
+  });
+}
+
+/** Nothing was charged, and not for the card's sake: final for this key as well. */
+export function paymentRejected(charge: Charge): Problem {
+  return charge.failure?.code === PAYMENT_FAILED.failure.code ? failed(charge) : refusedByProvider(charge);
+}
+
+/** An operator found that nothing was charged. */
+function failed({ id, orderId }: Charge): Problem {
+  return new Problem({
+    status: 402,
+    code: PAYMENT_FAILED.failure.code,
+    title: 'The payment failed',
+    detail: `The payment was not made. Nothing was charged. Pay order ${orderId} by POST /v1/charges, under a new Idempotency-Key.`,
+    error: { charge: id },
+    members: { orderId },
+    headers: { 'Should-Retry': 'false' },
+  });
+}
+
+function refusedByProvider({ id, orderId, failure }: Charge): Problem {
   return new Problem({
     status: 402,
     code: 'payment_rejected',

@@ -30,7 +30,10 @@ export function saveSettled(tx: Tx, tenantId: string, charge: Charge): void {
   tx.sendOne(SETTLE, [tenantId, id, status, providerId ?? null, json(nextAction), json(failure)]);
 }
 
-/** The provider may have acted, and nobody knows, or a person must decide: still live, and now visible as such. */
+/**
+ * The provider may have acted, and nobody knows, or a person must decide, or has decided that it be tried again: still
+ * live, and now visible as such.
+ */
 export function doubtCharge(tx: Tx, tenantId: string, { id }: Charge, as: 'unknown' | 'review'): void {
   tx.sendOne(DOUBT, [tenantId, id, as]);
 }
@@ -55,5 +58,6 @@ const SETTLE = statement(
 
 const DOUBT = statement(
   'charge_doubt',
-  `UPDATE charges SET status = $3 WHERE tenant_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
+  `UPDATE charges SET status = $3
+   WHERE tenant_id = $1 AND id = $2 AND status IN ('pending', 'unknown', 'review')`,
 );

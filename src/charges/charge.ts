@@ -66,6 +66,12 @@ export function settled(charge: Charge, outcome: SettledOutcome): Charge {
   };
 }
 
+/** What a person's decision that nothing was charged comes to: the order is free to be paid again. */
+export const PAYMENT_FAILED = {
+  status: 'rejected',
+  failure: { code: 'payment_failed', message: 'The payment failed.' },
+} as const satisfies SettledOutcome;
+
 /** What the provider is asked; frozen with the recovery point before the call. */
 export function chargeRequest(tenantId: string, charge: Charge, paymentMethod: string): ChargeRequest {
   const { id: chargeId, orderId, amount, currency } = charge;

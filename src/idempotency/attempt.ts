@@ -1,3 +1,4 @@
+import type { Outcome } from './course.js';
 import type { KeyRow } from './idempotency-key.row.js';
 import type { Fingerprint } from './fingerprint.js';
 
@@ -26,6 +27,8 @@ export interface FrozenRequest {
   readonly inDoubt: boolean;
   /** The other system may have forgotten the derived key: it must not be sent again. */
   readonly windowOver: boolean;
+  /** What a person decided that it came to: recorded in place of the call, by whichever owner comes next. */
+  readonly known?: Outcome;
 }
 
 /**
@@ -82,6 +85,7 @@ export class Attempt {
             derivedKey: row.request_derived_key,
             inDoubt: row.in_doubt,
             windowOver: row.window_over,
+            ...(row.known_outcome !== null && { known: row.known_outcome as Outcome }),
           };
   }
 }

@@ -15,8 +15,23 @@ export interface KnownOutcome {
   readonly outcome: Outcome;
 }
 
+/** How an attempt ended that has no reply. */
+export interface EarlyEnd {
+  /** For operators; without values of the request. */
+  readonly reason: string;
+  /** Its call may have acted. */
+  readonly inDoubt: boolean;
+  /** Speaks against the key: its call may have acted, or it failed, with every other system well. */
+  readonly counts: boolean;
+}
+
+/** Lets go of the attempt's key. @returns rows changed: 0 when it was no longer the attempt's */
+export type Release = (tx: Tx, attempt: Attempt, end: EarlyEnd) => Promise<number>;
+
 /** What a caller may add to a run. */
 export interface RunOptions {
+  /** In place of the release by which a request leaves the key to its client. */
+  readonly release?: Release;
   /** Taken in place of the call to its step, which is then not made. */
   readonly known?: KnownOutcome;
   /** By this process's monotonic clock, in ms: nothing new is begun that might end later. */

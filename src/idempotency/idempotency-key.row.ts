@@ -19,6 +19,8 @@ export interface KeyRow {
   readonly in_doubt: boolean;
   /** The other system may have forgotten the derived key: nothing may be sent again. */
   readonly window_over: boolean;
+  /** What a person decided that the frozen request came to. */
+  readonly known_outcome: unknown;
   readonly owner: string;
   readonly version: number;
   readonly attempts: number;
@@ -34,6 +36,14 @@ export interface KeyRow {
   /** Seconds until the lease ends; 0 or less, or null, when the key is free to take over. */
   readonly lease_remaining: number | null;
 }
+
+/** What a statement selects or returns for a `KeyRow`; `$3` is for how many hours other systems remember derived keys. */
+export const KEY_COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
+  request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
+  created_at, completed_at, expires_at,
+  in_doubt, coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
+  coalesce(expires_at <= now(), false) AS expired,
+  extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
 
 export function storedFingerprint(row: KeyRow): Fingerprint {
   return { scheme: row.fingerprint_scheme, hash: row.fingerprint, members: row.member_hashes };

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt, Claim } from './attempt.js';
-import type { KeyRow } from './idempotency-key.row.js';
+import type { EarlyEnd } from './course.js';
+import { fence, FENCED } from './fence.js';
+import { KEY_COLUMNS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
 
 /** What an attempt leaves behind at a recovery point. */
@@ -87,13 +89,21 @@ export class IdempotencyKeyStore {
   }
 
   /** Lets go of a key that is not finished: the next request may take it over at once. */
-  release(tx: Tx, attempt: Attempt, error: string, inDoubt: boolean): Promise<number> {
-    return tx.execute(RELEASE, [...fence(attempt), error, this.grace, inDoubt]);
+  release(tx: Tx, attempt: Attempt, { reason, inDoubt }: EarlyEnd): Promise<number> {
+    return tx.execute(RELEASE, [...fence(attempt), reason, this.grace, inDoubt]);
   }
 
   /** Leaves the key to a person. */
   toReview(tx: Tx, attempt: Attempt, reason: string): Promise<number> {
     return tx.execute(TO_REVIEW, [...fence(attempt), reason]);
+  }
+
+  /**
+   * Gives a key that a person has decided about back to whoever comes next. `seen` is the version it was read at;
+   * `known` takes the place of the call that it waits for.
+   */
+  reopen(tx: Tx, tenantId: string, key: string, seen: number, known: unknown): Promise<number> {
+    return tx.execute(REOPEN, [tenantId, key, seen, json(known)]);
   }
 
   /** A new owner for a key whose lease is over; `seen` is the version it was read at. */
@@ -122,26 +132,13 @@ export class IdempotencyKeyStore {
   }
 }
 
-function fence({ execution, owner, version }: Attempt): unknown[] {
-  return [execution.tenantId, execution.key, owner, version];
-}
-
 function json(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-const COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
-  request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
-  created_at, completed_at, expires_at,
-  in_doubt, coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
-  coalesce(expires_at <= now(), false) AS expired,
-  extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
-
-const FENCED = `tenant_id = $1 AND key = $2 AND owner = $3 AND version = $4 AND status = 'in_progress'`;
-
 const FIND = statement(
   'key_find',
-  `SELECT ${COLUMNS} FROM idempotency_keys WHERE tenant_id = $1 AND key = $2`,
+  `SELECT ${KEY_COLUMNS} FROM idempotency_keys WHERE tenant_id = $1 AND key = $2`,
 );
 
 const FIND_SETTLED = statement('key_find_settled', `${FIND.text} FOR UPDATE`);
@@ -158,7 +155,7 @@ const CLAIM = statement(
      recovery_point = excluded.recovery_point, state = NULL, input = excluded.input, request = NULL,
      request_step = NULL, request_derived_key = NULL, first_sent_at = NULL, in_doubt = false, owner = excluded.owner,
      version = excluded.version, locked_until = excluded.locked_until, next_run_at = excluded.next_run_at,
-     attempts = 1, last_error = NULL, request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL,
+     attempts = 1, completer_tries = 0, doubtful_tries = 0, unrecognised_since = NULL, last_error = NULL, request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL,
      reply_body = NULL, created_at = now(), completed_at = NULL, expires_at = NULL
    WHERE held.status = 'finished' AND held.expires_at <= now() AND held.version = excluded.version - 1`,
 );
@@ -167,14 +164,14 @@ const ADVANCE = statement(
   'key_advance',
   `UPDATE idempotency_keys SET recovery_point = $5, state = $6, request = $7, request_step = $8,
      request_derived_key = $9, first_sent_at = CASE WHEN $9::text IS NULL THEN NULL ELSE now() END,
-     in_doubt = false, version = version + 1, locked_until = now() + make_interval(secs => $10)
+     in_doubt = false, known_outcome = NULL, version = version + 1, locked_until = now() + make_interval(secs => $10)
    WHERE ${FENCED}`,
 );
 
 const FINISH = statement(
   'key_finish',
   `UPDATE idempotency_keys SET status = 'finished', recovery_point = 'finished', state = NULL, input = NULL,
-     request = NULL, version = version + 1, locked_until = NULL, reply_status = $5, reply_headers = $6,
+     request = NULL, known_outcome = NULL, version = version + 1, locked_until = NULL, reply_status = $5, reply_headers = $6,
      reply_body = $7, completed_at = now(), expires_at = now() + make_interval(hours => $8)
    WHERE ${FENCED}`,
 );
@@ -186,10 +183,20 @@ const RELEASE = statement(
    WHERE ${FENCED}`,
 );
 
+/** Should a person decide that it is tried again, the tries count anew. */
 const TO_REVIEW = statement(
   'key_to_review',
-  `UPDATE idempotency_keys SET status = 'review', locked_until = NULL, version = version + 1, last_error = $5
+  `UPDATE idempotency_keys SET status = 'review', locked_until = NULL, version = version + 1, last_error = $5,
+     completer_tries = 0, doubtful_tries = 0, unrecognised_since = NULL
    WHERE ${FENCED}`,
+);
+
+/** Its call may have been made, whatever the next try says. Due at once: the decision may be carried out by anybody. */
+const REOPEN = statement(
+  'key_reopen',
+  `UPDATE idempotency_keys SET status = 'in_progress', version = version + 1, known_outcome = $4,
+     in_doubt = in_doubt OR request_derived_key IS NOT NULL, next_run_at = now()
+   WHERE tenant_id = $1 AND key = $2 AND version = $3 AND status = 'review'`,
 );
 
 const HOLD = statement(
@@ -205,7 +212,7 @@ const TAKE_OVER = statement(
      locked_until = now() + make_interval(secs => $6), next_run_at = now() + make_interval(secs => $7)
    WHERE tenant_id = $1 AND key = $2 AND version = $4 AND status = 'in_progress'
      AND (locked_until IS NULL OR locked_until <= now())
-   RETURNING ${COLUMNS}`,
+   RETURNING ${KEY_COLUMNS}`,
 );
 
 const RENEW = statement(

@@ -10,6 +10,6 @@ import { Reviews } from './reviews.js';
 @Global()
 @Module({
   providers: [IdempotencyKeyStore, LeaseKeeper, LocalWork, OperationRunner, Operations, Reviews],
-  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations],
+  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations, Reviews],
 })
 export class IdempotencyModule {}

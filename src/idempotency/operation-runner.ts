@@ -5,7 +5,14 @@ import { isStoreUnavailable } from '../database/errors.js';
 import { Database, type Tx } from '../database/transaction.js';
 import { ask } from './ask.js';
 import type { Attempt, FrozenRequest } from './attempt.js';
-import { Course, type Foreign, type LocalStep, type Outcome, type RunOptions } from './course.js';
+import {
+  Course,
+  type Foreign,
+  type LocalStep,
+  type Outcome,
+  type Release,
+  type RunOptions,
+} from './course.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
@@ -28,6 +35,8 @@ class GiveUp extends Error {
     readonly answer: Error,
     /** The call that may have acted; none where nothing is in doubt. */
     readonly doubted?: Foreign,
+    /** Speaks against the key, not against a system that is away. */
+    readonly counts = doubted !== undefined,
   ) {
     super(reason);
   }
@@ -116,7 +125,7 @@ export class OperationRunner {
   private async foreign(course: Course, call: Foreign): Promise<Reply | undefined> {
     if (course.transactionOpen) throw new Error(`${call.step} would be called inside a transaction`);
     const request = frozenRequest(course.attempt);
-    const outcome = course.takeKnown(call.step) ?? (await this.call(course, call, request));
+    const outcome = course.takeKnown(call.step) ?? request.known ?? (await this.call(course, call, request));
     switch (outcome.status) {
       case 'not_acted':
         throw new GiveUp(outcome.reason ?? 'not acted', providerUnavailable());
@@ -189,12 +198,13 @@ export class OperationRunner {
     }
   }
 
-  private async release(course: Course, { doubted, reason }: GiveUp): Promise<void> {
-    const { attempt } = course;
+  private async release(course: Course, { doubted, reason, counts }: GiveUp): Promise<void> {
+    const { attempt, options } = course;
+    const release: Release = options.release ?? ((...end) => this.store.release(...end));
+    const end = { reason: reason.slice(0, 500), inDoubt: doubted !== undefined, counts };
     await this.database.transaction(async (tx) => {
       await doubted?.doubt?.(tx, course.runWith(attempt.state), 'unknown');
-      const released = this.store.release(tx, attempt, reason.slice(0, 500), doubted !== undefined);
-      if ((await released) !== 1) throw new LeaseLost();
+      if ((await release(tx, attempt, end)) !== 1) throw new LeaseLost();
     });
   }
 
@@ -227,5 +237,6 @@ function frozenRequest({ request, recoveryPoint }: Attempt): FrozenRequest {
 function interrupted(error: unknown): GiveUp {
   const { name = 'unknown', code } = (error ?? {}) as { name?: string; code?: string };
   const reason = code === undefined ? name : `${name} ${code}`;
-  return new GiveUp(reason, isStoreUnavailable(error) ? (error as Error) : operationInterrupted());
+  const away = isStoreUnavailable(error);
+  return new GiveUp(reason, away ? (error as Error) : operationInterrupted(), undefined, !away);
 }

@@ -101,6 +101,10 @@ export interface ForeignCall<Input, State, Request, Outcome extends { status: st
   readonly record: (tx: Tx, outcome: SettledOf<Outcome>, run: Run<Input, State>) => Promise<Next<Points>>;
   /** Notes on the business rows that nobody knows the outcome, or that a person must decide; commits with that. */
   readonly doubt?: (tx: Tx, run: Run<Input, State>, as: 'unknown' | 'review') => Promise<void>;
+  /** What the other system says of the effect that it knows as `id`: a person's "it was made" is checked by it. */
+  readonly retrieve?: (request: Request, id: string) => Promise<Outcome>;
+  /** The outcome that a person's "it was not made" stands for. */
+  readonly notMade?: SettledOf<Outcome>;
 }
 
 export type Phase<Input, Points, Name extends keyof Points> =

@@ -24,10 +24,10 @@ export class Reviews {
 
   /** @throws LeaseLost */
   async open(attempt: Attempt, { reason, evidence, mark }: ReviewQuestion): Promise<void> {
-    const { tenantId, id } = attempt.execution;
+    const { tenantId, key, id } = attempt.execution;
     await this.database.transaction(async (tx) => {
       await mark(tx);
-      tx.send(OPEN, [tenantId, typeid('rev').toString(), id, reason, JSON.stringify(evidence)]);
+      tx.send(OPEN, [tenantId, typeid('rev').toString(), id, key, reason, JSON.stringify(evidence)]);
       if ((await this.store.toReview(tx, attempt, reason)) !== 1) throw new LeaseLost();
     });
   }
@@ -35,7 +35,7 @@ export class Reviews {
 
 const OPEN = statement(
   'review_open',
-  `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, reason, evidence)
-   VALUES ($1, $2, 'idempotency_key', $3, $4, $5)
+  `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, idempotency_key, reason, evidence)
+   VALUES ($1, $2, 'idempotency_key', $3, $4, $5, $6)
    ON CONFLICT (tenant_id, subject_kind, subject_id, reason) WHERE decided_at IS NULL DO NOTHING`,
 );

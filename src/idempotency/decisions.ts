@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable, Logger } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { Database, type Tx } from '../database/transaction.js';
+import { Attempt } from './attempt.js';
+import type { Outcome } from './course.js';
+import { heldKey, type HeldKey } from './held-key.js';
+import { isLive } from './idempotency-key.row.js';
+import { IdempotencyKeyStore } from './idempotency-key.store.js';
+import { OperationRunner } from './operation-runner.js';
+import { Operations } from './operations.js';
+import { ReviewStore, type DecidedReview, type Review, type Verdict } from './review.store.js';
+import {
+  confirmationUnavailable,
+  decisionImpossible,
+  keyMovedOn,
+  notConfirmed,
+  reviewAlreadyDecided,
+  reviewNotFound,
+} from './review.problems.js';
+
+/**
+ * Takes a person's decision about a review. The decision, and the key that it sets free, commit together: from then on
+ * whoever comes next to the key carries it out, be it this process, the client's retry or the completer.
+ */
+@Injectable()
+export class Decisions {
+  private readonly logger = new Logger(Decisions.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly reviews: ReviewStore,
+    private readonly keys: IdempotencyKeyStore,
+    private readonly operations: Operations,
+    private readonly runner: OperationRunner,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * The first decision stands; the same again changes nothing, and goes on where the first was interrupted.
+   * @throws Problem 404, 409 (decided otherwise, not possible, not confirmed by the other system), 503 (not asked)
+   */
+  async decide(id: string, verdict: Verdict): Promise<DecidedReview> {
+    const review = await this.find(id);
+    const decided = isDecided(review) ? review : await this.record(review, verdict);
+    if (!agrees(decided, verdict)) throw reviewAlreadyDecided(decided);
+    await this.carryOut(decided).catch((error: unknown) => this.leaveToOthers(decided, error));
+    return decided;
+  }
+
+  private async find(id: string): Promise<Review | DecidedReview> {
+    const review = await this.reviews.find(id);
+    if (!review) throw reviewNotFound(id);
+    return review;
+  }
+
+  private async record(review: Review, verdict: Verdict): Promise<DecidedReview> {
+    const held = await this.held(review);
+    const known = held && (await outcomeOf(held, verdict));
+    const decided = await this.database.transaction(async (tx) => {
+      const recorded = await this.reviews.decide(tx, review, verdict);
+      if (recorded && held) await this.setFree(tx, held, known);
+      return recorded;
+    });
+    return decided ?? ((await this.find(review.id)) as DecidedReview); // somebody else was first
+  }
+
+  /** A review about anything but an unfinished key asks for no more than to be answered. */
+  private async held({ tenantId, key, subjectId }: Review): Promise<HeldKey | undefined> {
+    if (key === null) return undefined;
+    const row = await this.keys.find(tenantId, key);
+    if (row?.id !== subjectId || row.status !== 'review') return undefined;
+    return heldKey({ tenantId, key }, row, this.operations.find(row.operation), this.config);
+  }
+
+  private async setFree(tx: Tx, held: HeldKey, known: Outcome | undefined): Promise<void> {
+    await held.reopen(tx);
+    const { tenantId, key, version } = held;
+    if ((await this.keys.reopen(tx, tenantId, key, version, known)) !== 1) throw keyMovedOn();
+  }
+
+  /** Runs the key, unless somebody else does or has done so. */
+  private async carryOut({ tenantId, key, subjectId }: DecidedReview): Promise<void> {
+    const row = key === null ? undefined : await this.keys.find(tenantId, key);
+    if (key === null || row?.id !== subjectId || row.status !== 'in_progress' || isLive(row)) return;
+    const operation = this.operations.find(row.operation);
+    const leasedAt = performance.now();
+    const taken = operation && (await this.keys.takeOver(tenantId, key, row.version, randomUUID()));
+    if (!taken) return;
+    const deadline = leasedAt + this.config.timings.requestDeadline * 1_000;
+    await this.runner.run(operation, Attempt.resumed(tenantId, key, taken, leasedAt), { deadline });
+  }
+
+  /** The decision stands, whatever came in its way. */
+  private leaveToOthers({ id }: DecidedReview, error: unknown): void {
+    this.logger.warn(`Review ${id} is decided, and its key not finished yet: ${(error as Error).message}`);
+  }
+}
+
+function isDecided(review: Review): review is DecidedReview {
+  return review.decidedAt !== null;
+}
+
+function agrees(decided: DecidedReview, asked: Verdict): boolean {
+  return decided.decision === asked.decision && decided.providerId === asked.providerId;
+}
+
+/** What takes the place of the call that the key waits for; undefined where it is to be made, or looked up, again. */
+async function outcomeOf(held: HeldKey, verdict: Verdict): Promise<Outcome | undefined> {
+  switch (verdict.decision) {
+    case 'retry':
+      return undefined;
+    case 'mark_failed':
+      return held.call?.notMade ?? impossible(verdict);
+    case 'mark_succeeded':
+      return confirmed(held, verdict);
+  }
+}
+
+async function confirmed({ call, request }: HeldKey, verdict: Verdict): Promise<Outcome> {
+  if (!call?.retrieve || verdict.providerId === null) return impossible(verdict);
+  const outcome = await call.retrieve(request, verdict.providerId);
+  switch (outcome.status) {
+    case 'succeeded':
+      return outcome;
+    case 'unknown':
+    case 'not_acted':
+      throw confirmationUnavailable(outcome.reason ?? outcome.status);
+    default:
+      throw notConfirmed(outcome.reason ?? `it is ${outcome.status}`);
+  }
+}
+
+function impossible({ decision }: Verdict): never {
+  throw decisionImpossible(decision);
+}
