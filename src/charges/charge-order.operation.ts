@@ -51,7 +51,7 @@ export class ChargeOrder {
       if (refused) return refused;
 
       const charge = newCharge(order);
-      const inserted = await insertCharge(tx, run.tenantId, charge, run.derivedKey('charge'));
+      const inserted = await insertCharge(tx, run, charge);
       if (inserted === 0) throw orderPaymentInProgress(orderId); // may end in a decline: not stored, ask again
       const request = chargeRequest(run.tenantId, charge, paymentMethod);
       return recoveryPoint('charge_intended', { order, charge }, request);

@@ -13,6 +13,7 @@ export class ChargeEntity {
   @Column('bigint', { name: 'amount_refunded', transformer: AMOUNT }) amountRefunded!: number;
   @Column('text') currency!: string;
   @Column('text', { name: 'derived_key' }) derivedKey!: string;
+  @Column('text', { name: 'idempotency_key', nullable: true }) idempotencyKey!: string | null;
   @Column('text', { name: 'provider_id', nullable: true }) providerId!: string | null;
   @Column('json', { name: 'next_action', nullable: true }) nextAction!: Charge['nextAction'] | null;
   @Column('json', { nullable: true }) failure!: Charge['failure'] | null;

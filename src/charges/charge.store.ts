@@ -1,5 +1,6 @@
 import { statement, type Tx } from '../database/transaction.js';
-import type { Charge } from './charge.js';
+import type { Run } from '../idempotency/operation.js';
+import type { Charge, ChargeStatus } from './charge.js';
 
 /*
  * Locks are taken in one order everywhere: the order, then its charges. A transaction that holds a charge and then
@@ -7,27 +8,34 @@ import type { Charge } from './charge.js';
  */
 
 /** Records the intent to charge a new order, which can have no other charge. */
-export function insertFirstCharge(tx: Tx, tenantId: string, charge: Charge, derivedKey: string): void {
-  tx.sendOne(INSERT, valuesOf(tenantId, charge, derivedKey));
+export function insertFirstCharge(tx: Tx, run: Run<unknown>, charge: Charge): void {
+  tx.sendOne(INSERT, valuesOf(run, charge));
 }
 
 /**
  * Records the intent to charge. @returns 0 when the order has a live charge already: the unique index on live charges
  * decides, whatever keys and processes are involved
  */
-export function insertCharge(tx: Tx, tenantId: string, charge: Charge, derivedKey: string): Promise<number> {
-  return tx.execute(INSERT, valuesOf(tenantId, charge, derivedKey));
+export function insertCharge(tx: Tx, run: Run<unknown>, charge: Charge): Promise<number> {
+  return tx.execute(INSERT, valuesOf(run, charge));
 }
 
-function valuesOf(tenantId: string, charge: Charge, derivedKey: string): unknown[] {
+function valuesOf(run: Run<unknown>, charge: Charge): unknown[] {
   const { id, orderId, status, amount, currency, createdAt } = charge;
-  return [tenantId, id, orderId, status, amount, currency, derivedKey, createdAt];
+  const { tenantId, key } = run;
+  return [tenantId, id, orderId, status, amount, currency, run.derivedKey('charge'), key, createdAt];
 }
 
-/** Writes what the provider said. @throws UnexpectedRowCount at commit, if the charge was settled already */
-export function saveSettled(tx: Tx, tenantId: string, charge: Charge): void {
+/** What the provider has said nothing of yet. */
+const UNSETTLED: readonly ChargeStatus[] = ['pending', 'unknown'];
+
+/**
+ * Writes what the provider said.
+ * @throws UnexpectedRowCount at commit, unless the charge is still `from`: somebody else has settled it
+ */
+export function saveSettled(tx: Tx, tenantId: string, charge: Charge, from = UNSETTLED): void {
   const { id, status, providerId, nextAction, failure } = charge;
-  tx.sendOne(SETTLE, [tenantId, id, status, providerId ?? null, json(nextAction), json(failure)]);
+  tx.sendOne(SETTLE, [tenantId, id, status, providerId ?? null, json(nextAction), json(failure), from]);
 }
 
 /**
@@ -44,16 +52,18 @@ function json(value: object | undefined): string | null {
 
 const INSERT = statement(
   'charge_insert',
-  `INSERT INTO charges (tenant_id, id, order_id, status, amount, currency, derived_key, created_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  `INSERT INTO charges (tenant_id, id, order_id, status, amount, currency, derived_key, idempotency_key,
+     created_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    ON CONFLICT (tenant_id, order_id)
      WHERE status IN ('pending', 'unknown', 'requires_action', 'processing', 'succeeded', 'review') DO NOTHING`,
 );
 
 const SETTLE = statement(
   'charge_settle',
-  `UPDATE charges SET status = $3, provider_id = $4, next_action = $5, failure = $6
-   WHERE tenant_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
+  `UPDATE charges SET status = $3, provider_id = $4, next_action = $5, failure = $6,
+     next_poll_at = now() + interval '30 seconds'
+   WHERE tenant_id = $1 AND id = $2 AND status = ANY ($7)`,
 );
 
 const DOUBT = statement(

@@ -56,7 +56,7 @@ export function newCharge({ id: orderId, amount, currency }: Order): Charge {
 }
 
 /** The charge as the provider's answer leaves it. */
-export function settled(charge: Charge, outcome: SettledOutcome): Charge {
+export function settled({ nextAction: _done, ...charge }: Charge, outcome: SettledOutcome): Charge {
   return {
     ...charge,
     status: outcome.status,

@@ -11,9 +11,9 @@ import type { Order } from '../orders/order.js';
 import { markPaid } from '../orders/order.store.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { receiptFor } from '../receipts/receipt-message.js';
-import { settled, type Charge, type SettledOutcome } from './charge.js';
+import { settled, type Charge, type ChargeStatus, type SettledOutcome } from './charge.js';
 import { saveSettled } from './charge.store.js';
-import { cardDeclined, paymentRejected } from './charge.problems.js';
+import { cardDeclined, paymentCanceled, paymentRejected } from './charge.problems.js';
 
 /** An order and the charge that pays it: what a payment knows at each recovery point. */
 export interface Payment {
@@ -35,6 +35,7 @@ export function recordOutcome(
   if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
   saveSettled(tx, tenantId, charge);
   if (charge.status === 'declined') return refusal(cardDeclined(charge));
+  if (charge.status === 'canceled') return refusal(paymentCanceled(charge));
   if (charge.status === 'rejected') return refusal(paymentRejected(charge));
   return answer({ order, charge });
 }
@@ -42,15 +43,17 @@ export function recordOutcome(
 /**
  * The money is there. Order paid, charge succeeded, ledger row and staged receipt are one transaction, so that at no
  * moment one of them is true without the others.
+ * @param from what the charge may be until now; left out: what the provider has said nothing of yet
  */
 export function completePayment(
   tx: Tx,
   outbox: Outbox,
   tenantId: string,
   { order, charge }: Payment,
+  from?: readonly ChargeStatus[],
 ): Payment {
   markPaid(tx, tenantId, order.id);
-  saveSettled(tx, tenantId, charge);
+  saveSettled(tx, tenantId, charge, from);
   recordPayment(tx, { tenantId, orderId: order.id, amount: charge.amount, currency: charge.currency });
   outbox.add(
     tx,

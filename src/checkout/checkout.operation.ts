@@ -53,7 +53,7 @@ export class Checkout {
       if (taken) return refusal(externalRefTaken(taken));
 
       const charge = newCharge(order);
-      insertFirstCharge(tx, run.tenantId, charge, run.derivedKey('charge'));
+      insertFirstCharge(tx, run, charge);
       const request = chargeRequest(run.tenantId, charge, run.input.paymentMethod);
       return recoveryPoint('order_created', { order, charge }, request);
     }),

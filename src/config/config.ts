@@ -3,6 +3,9 @@ import { readEnvironment, type Environment, type Role } from './environment.js';
 /** The secret that the sandbox and the tests use. Anything else must bring its own. */
 export const SANDBOX_SECRET = 'sandbox-only-secret-do-not-use-anywhere-else';
 
+/** What the sandbox's operator signs in with; published, and so refused in production. */
+export const SANDBOX_OPERATOR_TOKEN = 'op_test_operator';
+
 /**
  * The times that hang together, in seconds: each must be shorter than the next, or two owners could act at once.
  * A provider call ends before the request gives up, the request before its lease, the lease before its maximum
@@ -34,7 +37,14 @@ export abstract class Config {
   };
   abstract readonly mail: { readonly smtpUrl: string; readonly from: string };
   abstract readonly hashSecret: string;
+  abstract readonly operatorTokens: readonly string[];
   abstract readonly retentionHours: number;
+  /** Tries of the completer that speak against a key, until a person is asked. */
+  abstract readonly completerMaxTries: number;
+  abstract readonly outboxRetentionDays: number;
+  abstract readonly inboxRetentionDays: number;
+  /** How long a customer has to authenticate a payment before it is canceled. */
+  abstract readonly openChargeHours: number;
   abstract readonly timings: Timings;
   abstract readonly commitEveryPhase: boolean;
   abstract readonly faults: boolean;
@@ -93,6 +103,9 @@ function unsafeInProduction(settings: Environment): string[] {
     ...(settings.HASH_SECRET === SANDBOX_SECRET
       ? ["HASH_SECRET is the sandbox's: set one of your own when NODE_ENV=production"]
       : []),
+    ...(listOf(settings.OPERATOR_TOKENS).includes(SANDBOX_OPERATOR_TOKEN)
+      ? ["OPERATOR_TOKENS has the sandbox's: take it out when NODE_ENV=production"]
+      : []),
   ];
 }
 
@@ -108,17 +121,27 @@ function toConfig(settings: Environment, timings: Timings): Config {
     provider: {
       url: new URL(settings.STRIPE_API_URL),
       apiKey: settings.STRIPE_API_KEY,
-      webhookSecrets: settings.STRIPE_WEBHOOK_SECRETS.split(',')
-        .map((secret) => secret.trim())
-        .filter(Boolean),
+      webhookSecrets: listOf(settings.STRIPE_WEBHOOK_SECRETS),
       keyPrefix: settings.PROVIDER_KEY_PREFIX,
       keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
     },
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     hashSecret: settings.HASH_SECRET,
+    operatorTokens: listOf(settings.OPERATOR_TOKENS),
     retentionHours: settings.IDEMPOTENCY_RETENTION_HOURS,
+    completerMaxTries: settings.COMPLETER_MAX_TRIES,
+    outboxRetentionDays: settings.OUTBOX_RETENTION_DAYS,
+    inboxRetentionDays: settings.INBOX_RETENTION_DAYS,
+    openChargeHours: settings.OPEN_CHARGE_HOURS,
     timings,
     commitEveryPhase: settings.COMMIT_EVERY_PHASE,
     faults: settings.FAULTS,
   };
+}
+
+function listOf(commaSeparated: string): string[] {
+  return commaSeparated
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean);
 }

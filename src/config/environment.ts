@@ -44,6 +44,11 @@ export class Environment {
   @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
   HASH_SECRET!: string;
 
+  @Matches(/^([\w.~+/-]{16,200}=*(\s*,\s*|$))*$/, {
+    message: 'OPERATOR_TOKENS must be tokens of at least 16 letters, digits and _ . ~ + / -, comma separated',
+  })
+  OPERATOR_TOKENS = '';
+
   @Numeric() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
   @Numeric() @IsInt() @Min(3) @Max(600) IDEMPOTENCY_LEASE_SECONDS = 30;
   @IsOptional() @Numeric() @IsNumber() @Min(0.05) PROVIDER_TIMEOUT_SECONDS?: number;
@@ -51,6 +56,12 @@ export class Environment {
   @IsOptional() @Numeric() @IsNumber() @Min(1) IDEMPOTENCY_MAX_HOLD_SECONDS?: number;
   @IsOptional() @Numeric() @IsNumber() @Min(1) COMPLETER_GRACE_SECONDS?: number;
   @Numeric() @IsInt() @Min(1) PROVIDER_KEY_WINDOW_HOURS = 24;
+  @Numeric() @IsInt() @Min(1) @Max(1000) COMPLETER_MAX_TRIES = 20;
+
+  @Numeric() @IsInt() @Min(1) @Max(3650) OUTBOX_RETENTION_DAYS = 7;
+  @Numeric() @IsInt() @Min(4) @Max(3650) INBOX_RETENTION_DAYS = 30;
+
+  @Numeric() @IsInt() @Min(1) @Max(24 * 30) OPEN_CHARGE_HOURS = 24;
 
   @Switch() @IsBoolean({ message: switchMessage }) COMMIT_EVERY_PHASE = false;
   @Switch() @IsBoolean({ message: switchMessage }) FAULTS = false;

@@ -1,11 +1,14 @@
 import { InitialSchema1764374400000 } from '../../migrations/1764374400000-initial-schema.js';
 import { CompleterAndReaper1764442800000 } from '../../migrations/1764442800000-completer-and-reaper.js';
-import { OpenCharges1764468000000 } from '../../migrations/1764468000000-open-charges.js';
 import { OperatorDecisions1764460800000 } from '../../migrations/1764460800000-operator-decisions.js';
+import { RefundReversals1764464400000 } from '../../migrations/1764464400000-refund-reversals.js';
+import { OpenCharges1764468000000 } from '../../migrations/1764468000000-open-charges.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
   InitialSchema1764374400000,
   CompleterAndReaper1764442800000,
   OperatorDecisions1764460800000,
+  RefundReversals1764464400000,
+  OpenCharges1764468000000,
 ];

@@ -62,8 +62,8 @@ export class Course {
   }
 
   runWith(state: unknown): Run<unknown> {
-    const { tenantId, id, input, requestId } = this.attempt.execution;
-    return { tenantId, id, input, state, requestId, derivedKey: (step) => this.derivedKey(step) };
+    const { tenantId, id, key, input, requestId } = this.attempt.execution;
+    return { tenantId, id, key, input, state, requestId, derivedKey: (step) => this.derivedKey(step) };
   }
 
   /** What is known of `step` without calling; believed once. */

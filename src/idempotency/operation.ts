@@ -24,6 +24,8 @@ type PointMap<Points> = { readonly [Name in keyof Points]: Point<unknown, unknow
 export interface Run<Input, State = unknown> {
   readonly tenantId: string;
   readonly id: string;
+  /** What the client calls it. */
+  readonly key: string;
   readonly input: Input;
   readonly state: State;
   readonly requestId: string;

@@ -14,6 +14,9 @@ export interface ChargeRequest {
   readonly returnUrl?: string;
 }
 
+/** What identifies a charge at the provider, and what the provider must say of it. */
+export type ChargeTerms = Omit<ChargeRequest, 'paymentMethod' | 'returnUrl'>;
+
 export interface RefundRequest {
   readonly tenantId: string;
   /** Ours, `re_…`; sent as metadata. */
@@ -56,6 +59,8 @@ export type ChargeOutcome =
   | { readonly status: 'succeeded'; readonly providerId: string }
   | { readonly status: 'requires_action'; readonly providerId: string; readonly nextAction: NextAction }
   | { readonly status: 'processing'; readonly providerId: string }
+  /** It was ended before anything was paid: by us, at the provider's dashboard, or because it lapsed. */
+  | { readonly status: 'canceled'; readonly providerId: string }
   /** The issuer said no: final for this derived key. */
   | { readonly status: 'declined'; readonly providerId?: string; readonly failure: Failure }
   /** The provider refused the request itself (a final 400): final as well, nothing was charged. */
@@ -83,7 +88,21 @@ export abstract class PaymentProvider {
   /** Looks the charge up by our id. Not found is `unknown`: the provider's search may lag behind. */
   abstract findCharge(request: ChargeRequest): Promise<ChargeOutcome>;
 
+  /**
+   * What `providerId` says of this charge. Another payment, or none that the provider knows, is `contradicted`.
+   */
+  abstract retrieveCharge(terms: ChargeTerms, providerId: string): Promise<ChargeOutcome>;
+
+  /**
+   * Ends a payment that nobody has completed. What cannot be ended any more, because it went through meanwhile, is
+   * reported as what it is. An absolute change of state: made twice it is made once, so it needs no derived key.
+   */
+  abstract cancelCharge(terms: ChargeTerms, providerId: string): Promise<ChargeOutcome>;
+
   abstract refund(request: RefundRequest, derivedKey: string): Promise<RefundOutcome>;
 
   abstract findRefund(request: RefundRequest): Promise<RefundOutcome>;
+
+  /** As `retrieveCharge`. */
+  abstract retrieveRefund(request: RefundRequest, providerId: string): Promise<RefundOutcome>;
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type {
   ChargeOutcome,
-  ChargeRequest,
+  ChargeTerms,
   Failure,
   RefundOutcome,
   RefundRequest,
@@ -9,14 +9,15 @@ import type {
 import { chargeMetadata, refundMetadata } from './stripe-requests.js';
 
 /** What a payment intent says about the charge that was asked for. Nothing is paid unless it says `succeeded`. */
-export function chargeOutcome(intent: Stripe.PaymentIntent, request: ChargeRequest): ChargeOutcome {
+export function chargeOutcome(intent: Stripe.PaymentIntent, request: ChargeTerms): ChargeOutcome {
   if (intent.object !== 'payment_intent' || !intent.id) return unreadable;
   const contradiction = chargeContradiction(intent, request);
   if (contradiction) return { status: 'contradicted', reason: contradiction };
-  return standing(intent);
+  return chargeStanding(intent);
 }
 
-function standing(intent: Stripe.PaymentIntent): ChargeOutcome {
+/** What a payment intent says about itself. */
+export function chargeStanding(intent: Stripe.PaymentIntent): ChargeOutcome {
   const providerId = intent.id;
   switch (intent.status) {
     case 'succeeded':
@@ -30,11 +31,7 @@ function standing(intent: Stripe.PaymentIntent): ChargeOutcome {
         ? { status: 'declined', providerId, failure: failureOf(intent.last_payment_error) }
         : notTried(intent);
     case 'canceled':
-      return {
-        status: 'declined',
-        providerId,
-        failure: { code: 'canceled', message: 'The payment was canceled.' },
-      };
+      return { status: 'canceled', providerId };
     case 'requires_capture':
       return { status: 'contradicted', reason: `${providerId} is requires_capture, which was not asked for` };
     default:
@@ -57,7 +54,7 @@ function requiredAction({ id, next_action: action }: Stripe.PaymentIntent): Char
 /** How the intent differs from the request; undefined where it is the one that was asked for. */
 export function chargeContradiction(
   intent: Stripe.PaymentIntent,
-  request: ChargeRequest,
+  request: ChargeTerms,
 ): string | undefined {
   const differs = differences(intent, request, chargeMetadata(request));
   if (intent.status === 'succeeded' && intent.amount_received !== request.amount)
@@ -74,7 +71,8 @@ export function refundOutcome(refund: Stripe.Refund, request: RefundRequest): Re
   return refundStanding(refund);
 }
 
-function refundStanding({ id, status, failure_reason: reason }: Stripe.Refund): RefundOutcome {
+/** What a refund says about itself. */
+export function refundStanding({ id, status, failure_reason: reason }: Stripe.Refund): RefundOutcome {
   switch (status) {
     case 'pending':
     case 'requires_action':
@@ -138,6 +136,6 @@ export function failureOf({ code, decline_code: declineCode, message, param }: S
 
 const unreadable = { status: 'unknown', reason: 'the answer is not one of the provider’s' } as const;
 
-function idOf(reference: string | { id: string } | null): string | undefined {
+export function idOf(reference: string | { id: string } | null): string | undefined {
   return typeof reference === 'string' ? reference : reference?.id;
 }

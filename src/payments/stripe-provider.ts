@@ -6,6 +6,7 @@ import {
   PaymentProvider,
   type ChargeOutcome,
   type ChargeRequest,
+  type ChargeTerms,
   type RefundOutcome,
   type RefundRequest,
   type UnsettledOutcome,
@@ -58,6 +59,26 @@ export class StripeProvider extends PaymentProvider {
     }
   }
 
+  async retrieveCharge(terms: ChargeTerms, providerId: string): Promise<ChargeOutcome> {
+    try {
+      return chargeOutcome(await this.stripe.paymentIntents.retrieve(providerId), terms);
+    } catch (error) {
+      return failedRetrieval(error, providerId);
+    }
+  }
+
+  async cancelCharge(terms: ChargeTerms, providerId: string): Promise<ChargeOutcome> {
+    try {
+      const canceled = await this.stripe.paymentIntents.cancel(providerId, {
+        cancellation_reason: 'abandoned',
+      });
+      return chargeOutcome(canceled, terms);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      return refusal.status === 'rejected' ? this.retrieveCharge(terms, providerId) : failedLookup(error);
+    }
+  }
+
   async refund(request: RefundRequest, derivedKey: string): Promise<RefundOutcome> {
     try {
       const created = await this.stripe.refunds.create(refundParameters(request), {
@@ -77,6 +98,14 @@ export class StripeProvider extends PaymentProvider {
       return refund ? refundOutcome(refund, request) : notFound(request.refundId);
     } catch (error) {
       return failedLookup(error);
+    }
+  }
+
+  async retrieveRefund(request: RefundRequest, providerId: string): Promise<RefundOutcome> {
+    try {
+      return refundOutcome(await this.stripe.refunds.retrieve(providerId), request);
+    } catch (error) {
+      return failedRetrieval(error, providerId);
     }
   }
 
@@ -114,6 +143,14 @@ function alive({ id, status }: Stripe.PaymentIntent): string | undefined {
 /** Absence proves nothing: the call that made it may still be on its way. */
 function notFound(id: string): UnsettledOutcome {
   return { status: 'unknown', reason: `nothing was found for ${id}` };
+}
+
+/** Named by its id, what is not there is not late, as it may be in a search: it is not there. */
+function failedRetrieval(error: unknown, providerId: string): UnsettledOutcome {
+  const refusal = refusalOf(error);
+  return refusal.status === 'rejected'
+    ? { status: 'contradicted', reason: `${providerId} is unknown to the provider` }
+    : failedLookup(error);
 }
 
 /** A look-up that was refused says nothing about what was looked for. */

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import type { ChargeRequest, RefundRequest } from './payment-provider.js';
+import type { ChargeRequest, ChargeTerms, RefundRequest } from './payment-provider.js';
 
 /** Where banks send the customer when the request names no page; Stripe wants one for every redirect. */
 const DEFAULT_RETURN_URL = 'https://example.com/';
@@ -33,7 +33,7 @@ export function refundParameters(request: RefundRequest): Stripe.RefundCreatePar
 }
 
 /** Our ids at the provider: an answer must carry them, and without an answer they find the charge. */
-export function chargeMetadata({ tenantId, orderId, chargeId }: ChargeRequest): Record<string, string> {
+export function chargeMetadata({ tenantId, orderId, chargeId }: ChargeTerms): Record<string, string> {
   return { tenant_id: tenantId, order_id: orderId, charge_id: chargeId };
 }
 
