@@ -1,13 +1,13 @@
 /**
  * Imports run one way:
  *
- *   main, app.module → checkout → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
+ *   main, app.module → operator, checkout → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
  *                    → tenancy → background, database, http → config
  *
  * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
  * runs the other way.
  */
-const CONSUMERS = 'checkout|orders|charges|refunds';
+const CONSUMERS = 'operator|checkout|orders|charges|refunds';
 const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts';
 
 /** `only('ledger', ['database'])`: src/ledger may import itself and src/database, and nothing else of ours. */
@@ -94,6 +94,13 @@ export default {
       severity: 'error',
       from: { path: `^src/(${CONSUMERS})/` },
       to: { path: '^src/payments/.*stripe|^node_modules/stripe/' },
+    },
+    {
+      name: 'operator-is-served-not-imported',
+      comment: 'What a person may see and decide is built on the routes and the engine; neither leans on it.',
+      severity: 'error',
+      from: { path: '^src/(checkout|orders|charges|refunds)/' },
+      to: { path: '^src/operator/' },
     },
     {
       name: 'checkout-is-composed-not-imported',

@@ -7,23 +7,35 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
+import { RecoveryModule } from './idempotency/recovery.module.js';
+import { OperatorRoutes } from './operator/operator.module.js';
 import { OrderEntity, OrderItemEntity } from './orders/order.entity.js';
 import { OrdersModule, OrdersRoutes } from './orders/orders.module.js';
 import { RelayModule } from './outbox/relay.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
+import { RefundEntity } from './refunds/refund.entity.js';
+import { RefundsModule, RefundsRoutes } from './refunds/refunds.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
 
 /** What repositories read. */
-export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity];
+export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity, RefundEntity];
 
 /** What every process has, whatever its role. */
 const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule, IdempotencyModule];
 
 /** What answers clients. */
-const API = [OrdersRoutes, ChargesRoutes, CheckoutRoutes];
+const API = [OrdersRoutes, ChargesRoutes, RefundsRoutes, CheckoutRoutes, OperatorRoutes];
 
 /** What works in the background, in any number of copies. */
-const WORKER = [OrdersModule, ChargesModule, CheckoutModule, RelayModule, ReceiptsModule];
+const WORKER = [
+  OrdersModule,
+  ChargesModule,
+  RefundsModule,
+  CheckoutModule,
+  RecoveryModule,
+  RelayModule,
+  ReceiptsModule,
+];
 
 /** The composition root: which parts a process is made of, by its role. */
 export class AppModule {

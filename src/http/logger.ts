@@ -40,7 +40,8 @@ function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
-function withoutAddresses(text: string): string {
+/** What mail servers and constraints say may name a customer. */
+export function withoutAddresses(text: string): string {
   return text.replace(/[^\s@"'<>(),;:=]+@[^\s@"'<>(),;:=]+/g, '[address]');
 }
 

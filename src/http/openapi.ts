@@ -17,6 +17,7 @@ const INFO = new DocumentBuilder()
   )
   .setVersion('1')
   .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'The API key of a tenant.' })
+  .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'The token of an operator.' }, 'operator')
   .addSecurityRequirements('bearer')
   .addGlobalResponse({
     status: 'default',

@@ -1,15 +1,26 @@
 import { Global, Module } from '@nestjs/common';
+import { Decisions } from './decisions.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
 import { OperationRunner } from './operation-runner.js';
 import { Operations } from './operations.js';
+import { ReviewStore } from './review.store.js';
 import { Reviews } from './reviews.js';
 
 /** The engine. Global, as `@Idempotent()` needs its parts in whichever module the controller is. */
 @Global()
 @Module({
-  providers: [IdempotencyKeyStore, LeaseKeeper, LocalWork, OperationRunner, Operations, Reviews],
-  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations, Reviews],
+  providers: [
+    IdempotencyKeyStore,
+    LeaseKeeper,
+    LocalWork,
+    OperationRunner,
+    Operations,
+    Reviews,
+    ReviewStore,
+    Decisions,
+  ],
+  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations, Reviews, Decisions],
 })
 export class IdempotencyModule {}

@@ -1,7 +1,14 @@
 import { Module } from '@nestjs/common';
+import { DeadLetters } from './dead-letters.js';
 import { MessageHandlers } from './delivery.js';
 import { Outbox } from './outbox.js';
 
-/** For whoever stages messages (`Outbox`) and whoever delivers them (`MessageHandlers`); every role imports it. */
-@Module({ providers: [Outbox, MessageHandlers], exports: [Outbox, MessageHandlers] })
+/**
+ * For whoever stages messages (`Outbox`), delivers them (`MessageHandlers`) or sees to what was given up
+ * (`DeadLetters`); every role imports it.
+ */
+@Module({
+  providers: [Outbox, MessageHandlers, DeadLetters],
+  exports: [Outbox, MessageHandlers, DeadLetters],
+})
 export class OutboxModule {}

@@ -1,4 +1,4 @@
-import { SANDBOX_SECRET } from '../config/config.js';
+import { SANDBOX_OPERATOR_TOKEN, SANDBOX_SECRET } from '../config/config.js';
 import { HOST, type Ports, type SandboxSettings } from './settings.js';
 import type { Service } from './supervised-process.js';
 
@@ -49,6 +49,7 @@ export function environmentOf(
   const urls = urlsOn(ports);
   return {
     HASH_SECRET: SANDBOX_SECRET,
+    OPERATOR_TOKENS: SANDBOX_OPERATOR_TOKEN,
     FAULTS: 'on',
     // Short, so that a person who breaks something does not wait half a minute to see it mended.
     IDEMPOTENCY_LEASE_SECONDS: '5',

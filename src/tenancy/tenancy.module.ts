@@ -3,5 +3,8 @@ import { APP_GUARD } from '@nestjs/core';
 import { Authenticator } from './authenticator.js';
 import { TenantGuard } from './tenant.guard.js';
 
-@Module({ providers: [Authenticator, { provide: APP_GUARD, useClass: TenantGuard }] })
+@Module({
+  providers: [Authenticator, { provide: APP_GUARD, useClass: TenantGuard }],
+  exports: [Authenticator],
+})
 export class TenancyModule {}

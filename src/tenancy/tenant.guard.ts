@@ -1,6 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import { bearerToken } from '../http/bearer.js';
 import { unauthenticated } from '../http/problems.js';
 import { Public } from '../http/public.decorator.js';
 import { Authenticator } from './authenticator.js';
@@ -22,12 +23,9 @@ export class TenantGuard implements CanActivate {
   }
 
   private async authenticate(header: string | undefined) {
-    const apiKey = BEARER.exec(header ?? '')?.[1];
+    const apiKey = bearerToken(header);
     const tenant = apiKey && (await this.authenticator.tenantOf(apiKey));
     if (!tenant) throw unauthenticated();
     return tenant;
   }
 }
-
-/** RFC 6750; no key of ours is longer, and nothing longer is worth hashing. */
-const BEARER = /^Bearer +([\w.~+/-]{1,200}=*) *$/i;

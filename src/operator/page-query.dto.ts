@@ -1,0 +1,18 @@
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+
+/** One page of a list, the newest first. */
+export class PageQueryDto {
+  /** How many entries a page has. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  limit?: number = 20;
+
+  /** `nextCursor` of the page before. */
+  @IsOptional()
+  @Matches(/^(rev|msg)_[0-9a-z]{26}$/, { message: 'cursor must be a nextCursor of this list' })
+  cursor?: string;
+}
