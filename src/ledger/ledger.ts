@@ -8,12 +8,32 @@ export interface OrderPayment {
   readonly currency: string;
 }
 
-/**
- * One two-legged row per effect. An order is paid once: a second row for it violates the primary key, however the
- * second payment came about.
+/** Money that went back, in the provider's smallest unit. */
+export interface LedgerRefund {
+  readonly tenantId: string;
+  readonly refundId: string;
+  readonly amount: number;
+  readonly currency: string;
+}
+
+/*
+ * One two-legged row per effect: what `provider_balance` is debited with, less what it is credited with, is what the
+ * provider holds for us. A row is never changed nor deleted, and a second one for the same effect violates the
+ * primary key, however it came about.
  */
+
+/** An order is paid once. */
 export function recordPayment(tx: Tx, { tenantId, orderId, amount, currency }: OrderPayment): void {
   tx.send(INSERT, [tenantId, 'charge', orderId, 'provider_balance', 'sales', amount, currency]);
+}
+
+export function recordRefund(tx: Tx, { tenantId, refundId, amount, currency }: LedgerRefund): void {
+  tx.send(INSERT, [tenantId, 'refund', refundId, 'sales', 'provider_balance', amount, currency]);
+}
+
+/** A recorded refund failed afterwards: the money is back. */
+export function reverseRefund(tx: Tx, { tenantId, refundId, amount, currency }: LedgerRefund): void {
+  tx.send(INSERT, [tenantId, 'refund_reversal', refundId, 'provider_balance', 'sales', amount, currency]);
 }
 
 const INSERT = statement(

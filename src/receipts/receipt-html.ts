@@ -2,7 +2,7 @@ import { html } from './html.js';
 import type { Receipt } from './receipt.js';
 
 /** Tables and inline styles, because mail programs understand little else. Nothing in it is fetched. */
-export function htmlOf({ subject, greeting, lines, total, facts }: Receipt): string {
+export function htmlOf({ subject, greeting, news, lines, total, facts }: Receipt): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -21,7 +21,7 @@ export function htmlOf({ subject, greeting, lines, total, facts }: Receipt): str
           <tr>
             <td colspan="2" style="padding: 0 0 24px">
               <p style="margin: 0 0 8px">${greeting}</p>
-              <p style="margin: 0">We have received your payment. Thank you!</p>
+              <p style="margin: 0">${news}</p>
             </td>
           </tr>
           ${lines.map(
@@ -36,11 +36,13 @@ export function htmlOf({ subject, greeting, lines, total, facts }: Receipt): str
               </tr> `,
           )}
           <tr>
-            <td style="padding: 12px 12px 24px 0; border-top: 2px solid #888; font-weight: 700">Total</td>
+            <td style="padding: 12px 12px 24px 0; border-top: 2px solid #888; font-weight: 700">
+              ${total.label}
+            </td>
             <td
               style="padding: 12px 0 24px; border-top: 2px solid #888; font-weight: 700; text-align: right; white-space: nowrap"
             >
-              ${total}
+              ${total.amount}
             </td>
           </tr>
           ${facts.map(

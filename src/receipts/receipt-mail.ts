@@ -3,13 +3,16 @@ import type { StagedMessage } from '../outbox/delivery.js';
 import { htmlOf } from './receipt-html.js';
 import type { ReceiptMessage } from './receipt-message.js';
 import { textOf } from './receipt-text.js';
-import { oneLine, receiptOf } from './receipt.js';
+import { oneLine, receiptOf, refundReceiptOf, type Receipt } from './receipt.js';
+import type { RefundReceiptMessage } from './refund-receipt-message.js';
+
+type Payload = ReceiptMessage | RefundReceiptMessage;
 
 /** The mail of a staged receipt. The same message always makes the same mail: the same Message-ID, Date and text. */
 export function receiptMail(message: StagedMessage, from: string): SendMailOptions {
-  const payload = message.payload as ReceiptMessage;
-  const date = payload.paidAt ? new Date(payload.paidAt) : message.createdAt;
-  const receipt = receiptOf(payload, date);
+  const payload = message.payload as Payload;
+  const date = 'paidAt' in payload && payload.paidAt ? new Date(payload.paidAt) : message.createdAt;
+  const receipt = inWords(payload, date);
   return {
     from,
     to: { name: oneLine(payload.name ?? ''), address: payload.email },
@@ -21,6 +24,10 @@ export function receiptMail(message: StagedMessage, from: string): SendMailOptio
     // Nobody's holiday notice should answer a program (RFC 3834, section 5).
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
+}
+
+function inWords(payload: Payload, date: Date): Receipt {
+  return 'refundId' in payload ? refundReceiptOf(payload, date) : receiptOf(payload, date);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Receipt } from './receipt.js';
 
-export function textOf({ greeting, lines, total, facts }: Receipt): string {
-  const rows = [...lines, { label: 'Total', amount: total }];
+export function textOf({ greeting, news, lines, total, facts }: Receipt): string {
+  const rows = [...lines, total];
   const labelWidth = Math.max(...rows.map(({ label }) => label.length));
   const amountWidth = Math.max(...rows.map(({ amount }) => amount.length));
   const table = rows.map(
@@ -11,7 +11,7 @@ export function textOf({ greeting, lines, total, facts }: Receipt): string {
   return [
     greeting,
     '',
-    'We have received your payment. Thank you!',
+    news,
     '',
     ...table.slice(0, -1),
     rule,

@@ -1,12 +1,14 @@
 import { formatAmount } from '../payments/currency.js';
 import type { ReceiptMessage } from './receipt-message.js';
+import type { RefundReceiptMessage } from './refund-receipt-message.js';
 
 /** A receipt in words, one line each: what its text and its HTML both show. */
 export interface Receipt {
   readonly subject: string;
   readonly greeting: string;
+  readonly news: string;
   readonly lines: readonly { readonly label: string; readonly amount: string }[];
-  readonly total: string;
+  readonly total: { readonly label: string; readonly amount: string };
   readonly facts: readonly { readonly label: string; readonly value: string }[];
 }
 
@@ -15,18 +17,45 @@ export function receiptOf(message: ReceiptMessage, date: Date): Receipt {
   const total = formatAmount(message.amount, currency);
   return {
     subject: `Your receipt: ${total}`,
-    greeting: message.name ? `Hello ${oneLine(message.name)},` : 'Hello,',
+    greeting: greetingOf(message),
+    news: 'We have received your payment. Thank you!',
     lines: message.items.map(({ quantity, description, sku, unitAmount }) => ({
       label: `${quantity} × ${oneLine(description ?? sku)}`,
       amount: formatAmount(BigInt(quantity) * BigInt(unitAmount), currency),
     })),
-    total,
+    total: { label: 'Total', amount: total },
     facts: [
       { label: 'Order', value: orderId },
       { label: 'Charge', value: chargeId },
-      { label: 'Date', value: `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC` },
+      { label: 'Date', value: minuteOf(date) },
     ],
   };
+}
+
+export function refundReceiptOf(message: RefundReceiptMessage, date: Date): Receipt {
+  const { orderId, chargeId, refundId } = message;
+  const refunded = formatAmount(message.amount, message.currency);
+  return {
+    subject: `Your refund: ${refunded}`,
+    greeting: greetingOf(message),
+    news: 'We have refunded your payment. Your bank may take some days to show it.',
+    lines: [],
+    total: { label: 'Refunded', amount: refunded },
+    facts: [
+      { label: 'Order', value: orderId },
+      { label: 'Charge', value: chargeId },
+      { label: 'Refund', value: refundId },
+      { label: 'Date', value: minuteOf(date) },
+    ],
+  };
+}
+
+function greetingOf({ name }: { readonly name?: string }): string {
+  return name ? `Hello ${oneLine(name)},` : 'Hello,';
+}
+
+function minuteOf(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /**

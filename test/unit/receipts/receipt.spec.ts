@@ -1,6 +1,7 @@
 import type { StagedMessage } from '../../../src/outbox/delivery.js';
 import { receiptMail } from '../../../src/receipts/receipt-mail.js';
 import { receiptFor, type ReceiptMessage } from '../../../src/receipts/receipt-message.js';
+import { refundReceiptFor } from '../../../src/receipts/refund-receipt-message.js';
 
 const STAGED_AT = new Date('2026-02-03T04:05:06Z');
 
@@ -155,5 +156,45 @@ Date:   2026-02-03 04:05 UTC
       dedupeKey: 'receipt:ord_1',
       orderingKey: 'ord_1',
     });
+  });
+});
+
+describe('The receipt of a refund', () => {
+  const message = refundReceiptFor('acme', {
+    refundId: 're_1',
+    chargeId: 'ch_1',
+    orderId: 'ord_1',
+    amount: 1250,
+    currency: 'eur',
+    email: 'ada@example.com',
+    name: 'Ada',
+  });
+  const mail = receiptMail(
+    { ...message, id: 'msg_1', createdAt: STAGED_AT, attempts: 1 },
+    'Shop <shop@example.com>',
+  ) as { subject: string; text: string; html: string; messageId: string };
+
+  it('says what went back, and of what', () => {
+    expect(mail.subject).toBe('Your refund: 12.50 EUR');
+    expect(mail.text).toBe(`Hello Ada,
+
+We have refunded your payment. Your bank may take some days to show it.
+
+-------------------
+Refunded  12.50 EUR
+
+Order:  ord_1
+Charge: ch_1
+Refund: re_1
+Date:   2026-02-03 04:05 UTC
+`);
+    for (const words of ['Hello Ada,', 'Refunded', '12.50 EUR', 'Refund: re_1'])
+      expect(mail.html).toContain(words);
+    expect(mail.html).not.toContain('received your payment');
+  });
+
+  it('is one for each refund, and comes after that of its order', () => {
+    expect(mail.messageId).toBe('<refund-receipt.re_1.acme@example.com>');
+    expect(message).toMatchObject({ dedupeKey: 'refund-receipt:re_1', orderingKey: 'ord_1' });
   });
 });

@@ -1,0 +1,78 @@
+import type { Tx } from '../database/transaction.js';
+import { recordRefund, reverseRefund } from '../ledger/ledger.js';
+import type { Order } from '../orders/order.js';
+import type { Outbox } from '../outbox/outbox.js';
+import { refundReceiptFor } from '../receipts/refund-receipt-message.js';
+import type { Refund, RefundStatus, SettledRefundOutcome } from './refund.js';
+import { giveBack, lockRefunded, moveRefund } from './refund.store.js';
+import { mayMove } from './refund-transitions.js';
+
+export interface RefundSettlement {
+  /** As it is now. */
+  readonly refund: Refund;
+  /** `unchanged`: it was there already. `refused`: it is past that, and stays what it is. */
+  readonly result: 'moved' | 'unchanged' | 'refused';
+}
+
+/**
+ * What the provider says of a refund, whoever was told: the call, a webhook, a look-up. The move and all that follows
+ * from it are one transaction: the amount that comes back, the ledger row, the staged receipt. May be repeated, and
+ * come in any order.
+ * @throws where the tenant has no such refund, or the provider speaks of another one than before
+ */
+export async function settleRefund(
+  tx: Tx,
+  outbox: Outbox,
+  tenantId: string,
+  refundId: string,
+  outcome: SettledRefundOutcome,
+): Promise<RefundSettlement> {
+  const found = await lockRefunded(tx, tenantId, refundId);
+  if (!found) throw new Error(`There is no refund ${refundId}`);
+  const { order, refund: before } = found;
+  const after = settled(before, outcome);
+  const moves = mayMove(before.status, after.status);
+  if (!moves && before.status !== after.status) return { refund: before, result: 'refused' };
+  if (before.providerId !== after.providerId || moves) moveRefund(tx, tenantId, before.status, after);
+  if (!moves) return { refund: after, result: 'unchanged' };
+  if (after.status === 'succeeded') complete(tx, outbox, tenantId, order, after);
+  if (isOver(after.status)) undo(tx, tenantId, order, after, before.status);
+  return { refund: after, result: 'moved' };
+}
+
+/** A request that the provider refused is a refund that failed. */
+function settled(refund: Refund, outcome: SettledRefundOutcome): Refund {
+  if (outcome.status === 'rejected') return { ...refund, status: 'failed' };
+  const { status, providerId } = outcome;
+  if (refund.providerId !== undefined && refund.providerId !== providerId)
+    throw new Error(`${refund.id} is ${refund.providerId} at the provider, and not ${providerId}`);
+  return { ...refund, status, providerId };
+}
+
+/** The money is on its way back: the ledger row and the staged receipt belong to that moment. */
+function complete(tx: Tx, outbox: Outbox, tenantId: string, order: Order, refund: Refund): void {
+  const { id: refundId, chargeId, amount, currency } = refund;
+  recordRefund(tx, { tenantId, refundId, amount, currency });
+  outbox.add(
+    tx,
+    refundReceiptFor(tenantId, {
+      refundId,
+      chargeId,
+      orderId: order.id,
+      amount,
+      currency,
+      ...order.customer,
+    }),
+  );
+}
+
+/** The money did not go, or came back. What the ledger says of it already is not taken out, but reversed. */
+function undo(tx: Tx, tenantId: string, order: Order, refund: Refund, was: RefundStatus): void {
+  const { id: refundId, amount, currency } = refund;
+  giveBack(tx, tenantId, order, refund);
+  if (was === 'succeeded') reverseRefund(tx, { tenantId, refundId, amount, currency });
+}
+
+function isOver(status: RefundStatus): boolean {
+  return status === 'failed' || status === 'canceled';
+}

@@ -1,0 +1,114 @@
+import { ChargeEntity, toCharge } from '../charges/charge.entity.js';
+import { isChargeId, type Charge } from '../charges/charge.js';
+import { statement, type Tx } from '../database/transaction.js';
+import type { Order } from '../orders/order.js';
+import { lockOrder } from '../orders/order.store.js';
+import { RefundEntity, toRefund } from './refund.entity.js';
+import { isRefundId, type Refund, type RefundStatus } from './refund.js';
+
+/*
+ * Locks are taken in one order everywhere: the order, then its charge, then the refund. Whoever holds the order is
+ * alone with all its refunds, so what is read after that is true until the transaction ends.
+ */
+
+/** An order, the charge that paid it, or may yet, and what it is about. */
+export interface Charged {
+  readonly order: Order;
+  readonly charge: Charge;
+}
+
+/** Locks the order of a charge. @returns undefined where the tenant has no such charge */
+export async function lockCharged(tx: Tx, tenantId: string, chargeId: string): Promise<Charged | undefined> {
+  if (!isChargeId(chargeId)) return undefined;
+  const found = await tx.manager.findOneBy(ChargeEntity, { tenantId, id: chargeId });
+  const order = found && (await lockOrder(tx, tenantId, found.orderId)); // a charge never changes its order
+  if (!order) return undefined;
+  const charge = await tx.manager.findOneByOrFail(ChargeEntity, { tenantId, id: chargeId });
+  return { order, charge: toCharge(charge) };
+}
+
+/** Locks the order of a refund. @returns undefined where the tenant has no such refund */
+export async function lockRefunded(
+  tx: Tx,
+  tenantId: string,
+  id: string,
+): Promise<{ order: Order; refund: Refund } | undefined> {
+  const found = isRefundId(id) && (await tx.manager.findOneBy(RefundEntity, { tenantId, id }));
+  const charged = found && (await lockCharged(tx, tenantId, found.chargeId));
+  if (!charged) return undefined;
+  const refund = await tx.manager.findOneByOrFail(RefundEntity, { tenantId, id });
+  return { order: charged.order, refund: toRefund(refund) };
+}
+
+/**
+ * Records the intent to refund and takes its amount from what is left of the charge, before the provider is asked.
+ * @throws UnexpectedRowCount at commit, if so much is not left
+ */
+export function reserveRefund(
+  tx: Tx,
+  tenantId: string,
+  order: Order,
+  refund: Refund,
+  derivedKey: string,
+): void {
+  const { id, chargeId, status, amount, currency, reason, createdAt } = refund;
+  tx.sendOne(RESERVE_ON_ORDER, [tenantId, order.id, amount]);
+  tx.sendOne(RESERVE_ON_CHARGE, [tenantId, chargeId, amount]);
+  tx.sendOne(INSERT, [
+    tenantId,
+    id,
+    chargeId,
+    status,
+    amount,
+    currency,
+    reason ?? null,
+    derivedKey,
+    createdAt,
+  ]);
+}
+
+/** The money stays with us after all: what was reserved for the refund can be refunded again. */
+export function giveBack(tx: Tx, tenantId: string, order: Order, { chargeId, amount }: Refund): void {
+  tx.sendOne(GIVE_BACK_ON_ORDER, [tenantId, order.id, amount]);
+  tx.sendOne(GIVE_BACK_ON_CHARGE, [tenantId, chargeId, amount]);
+}
+
+/** @throws UnexpectedRowCount at commit, unless the refund is still `from` */
+export function moveRefund(tx: Tx, tenantId: string, from: RefundStatus, refund: Refund): void {
+  tx.sendOne(MOVE, [tenantId, refund.id, from, refund.status, refund.providerId ?? null]);
+}
+
+const RESERVE_ON_ORDER = statement(
+  'order_reserve_refund',
+  `UPDATE orders SET amount_refunded = amount_refunded + $3, version = version + 1
+   WHERE tenant_id = $1 AND id = $2 AND status = 'paid' AND amount_refunded + $3 <= amount`,
+);
+
+const RESERVE_ON_CHARGE = statement(
+  'charge_reserve_refund',
+  `UPDATE charges SET amount_refunded = amount_refunded + $3
+   WHERE tenant_id = $1 AND id = $2 AND status = 'succeeded' AND amount_refunded + $3 <= amount`,
+);
+
+const GIVE_BACK_ON_ORDER = statement(
+  'order_give_back_refund',
+  `UPDATE orders SET amount_refunded = amount_refunded - $3, version = version + 1
+   WHERE tenant_id = $1 AND id = $2 AND amount_refunded >= $3`,
+);
+
+const GIVE_BACK_ON_CHARGE = statement(
+  'charge_give_back_refund',
+  `UPDATE charges SET amount_refunded = amount_refunded - $3
+   WHERE tenant_id = $1 AND id = $2 AND amount_refunded >= $3`,
+);
+
+const INSERT = statement(
+  'refund_insert',
+  `INSERT INTO refunds (tenant_id, id, charge_id, status, amount, currency, reason, derived_key, created_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+const MOVE = statement(
+  'refund_move',
+  `UPDATE refunds SET status = $4, provider_id = $5 WHERE tenant_id = $1 AND id = $2 AND status = $3`,
+);
