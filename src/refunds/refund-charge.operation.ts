@@ -23,7 +23,7 @@ import {
   refundAmountTooLarge,
   refundRejected,
 } from './refund.problems.js';
-import { lockCharged, reserveRefund } from './refund.store.js';
+import { lockPayment, reserveRefund } from './refund.store.js';
 import { settleRefund } from './refund-settlement.js';
 
 export interface RefundChargeInput {
@@ -52,9 +52,9 @@ export class RefundCharge {
   readonly operation = operation<RefundChargeInput, RefundChargePoints>('refund_charge', {
     started: atomicPhase(async (tx, run) => {
       const { chargeId, amount: asked, reason } = run.input;
-      const charged = await lockCharged(tx, run.tenantId, chargeId);
-      if (!charged) throw chargeNotFound(chargeId);
-      const { order, charge } = charged;
+      const payment = await lockPayment(tx, run.tenantId, chargeId);
+      if (!payment) throw chargeNotFound(chargeId);
+      const { order, charge } = payment;
       const refused = refusalOf(charge, asked);
       if (refused) return refused;
 

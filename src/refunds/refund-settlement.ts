@@ -4,7 +4,7 @@ import type { Order } from '../orders/order.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { refundReceiptFor } from '../receipts/refund-receipt-message.js';
 import type { Refund, RefundStatus, SettledRefundOutcome } from './refund.js';
-import { giveBack, lockRefunded, moveRefund } from './refund.store.js';
+import { giveBack, lockRefund, moveRefund } from './refund.store.js';
 import { mayMove } from './refund-transitions.js';
 
 export interface RefundSettlement {
@@ -27,7 +27,7 @@ export async function settleRefund(
   refundId: string,
   outcome: SettledRefundOutcome,
 ): Promise<RefundSettlement> {
-  const found = await lockRefunded(tx, tenantId, refundId);
+  const found = await lockRefund(tx, tenantId, refundId);
   if (!found) throw new Error(`There is no refund ${refundId}`);
   const { order, refund: before } = found;
   const after = settled(before, outcome);
@@ -40,9 +40,10 @@ export async function settleRefund(
   return { refund: after, result: 'moved' };
 }
 
-/** A request that the provider refused is a refund that failed. */
+/** A request that the provider refused is a refund that failed, unless it has made that refund before. */
 function settled(refund: Refund, outcome: SettledRefundOutcome): Refund {
-  if (outcome.status === 'rejected') return { ...refund, status: 'failed' };
+  if (outcome.status === 'rejected')
+    return refund.providerId === undefined ? { ...refund, status: 'failed' } : refund;
   const { status, providerId } = outcome;
   if (refund.providerId !== undefined && refund.providerId !== providerId)
     throw new Error(`${refund.id} is ${refund.providerId} at the provider, and not ${providerId}`);

@@ -1,5 +1,6 @@
 import { ChargeEntity, toCharge } from '../charges/charge.entity.js';
-import { isChargeId, type Charge } from '../charges/charge.js';
+import { isChargeId } from '../charges/charge.js';
+import type { Payment } from '../charges/payment.js';
 import { statement, type Tx } from '../database/transaction.js';
 import type { Order } from '../orders/order.js';
 import { lockOrder } from '../orders/order.store.js';
@@ -11,14 +12,8 @@ import { isRefundId, type Refund, type RefundStatus } from './refund.js';
  * alone with all its refunds, so what is read after that is true until the transaction ends.
  */
 
-/** An order, the charge that paid it, or may yet, and what it is about. */
-export interface Charged {
-  readonly order: Order;
-  readonly charge: Charge;
-}
-
 /** Locks the order of a charge. @returns undefined where the tenant has no such charge */
-export async function lockCharged(tx: Tx, tenantId: string, chargeId: string): Promise<Charged | undefined> {
+export async function lockPayment(tx: Tx, tenantId: string, chargeId: string): Promise<Payment | undefined> {
   if (!isChargeId(chargeId)) return undefined;
   const found = await tx.manager.findOneBy(ChargeEntity, { tenantId, id: chargeId });
   const order = found && (await lockOrder(tx, tenantId, found.orderId)); // a charge never changes its order
@@ -28,16 +23,16 @@ export async function lockCharged(tx: Tx, tenantId: string, chargeId: string): P
 }
 
 /** Locks the order of a refund. @returns undefined where the tenant has no such refund */
-export async function lockRefunded(
+export async function lockRefund(
   tx: Tx,
   tenantId: string,
   id: string,
 ): Promise<{ order: Order; refund: Refund } | undefined> {
   const found = isRefundId(id) && (await tx.manager.findOneBy(RefundEntity, { tenantId, id }));
-  const charged = found && (await lockCharged(tx, tenantId, found.chargeId));
-  if (!charged) return undefined;
+  const payment = found && (await lockPayment(tx, tenantId, found.chargeId));
+  if (!payment) return undefined;
   const refund = await tx.manager.findOneByOrFail(RefundEntity, { tenantId, id });
-  return { order: charged.order, refund: toRefund(refund) };
+  return { order: payment.order, refund: toRefund(refund) };
 }
 
 /**

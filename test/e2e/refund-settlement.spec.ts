@@ -104,6 +104,16 @@ describe('What the provider says of a refund', () => {
     expect((await read(failed.id)).status).toBe('failed');
   });
 
+  it('is not taken back by a refusal: a refund that it has made did not fail', async () => {
+    const succeeded = await refundIn('succeeded');
+    const failure = { code: 'resource_missing', message: 'No such payment' };
+    expect(await tell(succeeded.id, { status: 'rejected', failure })).toEqual({
+      refund: succeeded,
+      result: 'unchanged',
+    });
+    expect(await ledgerOf(succeeded.id)).toEqual(['refund']);
+  });
+
   it('is not believed where it speaks of another refund than before', async () => {
     const { id } = await refundIn('pending');
     await expect(tell(id, { status: 'succeeded', providerId: 're_another' })).rejects.toThrow('re_another');
