@@ -113,7 +113,7 @@ function alive({ id, status }: Stripe.PaymentIntent): string | undefined {
 
 /** Absence proves nothing: the call that made it may still be on its way. */
 function notFound(id: string): UnsettledOutcome {
-  return { status: 'unknown', reason: `nothing was found for ${id}` };
+  return { status: 'unknown', reason: `nothing was found for ${id}`, absent: true };
 }
 
 /** A look-up that was refused says nothing about what was looked for. */
