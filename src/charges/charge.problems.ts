@@ -16,7 +16,7 @@ export function cardDeclined({ id, orderId, providerId, failure }: Charge): Prob
     status: 402,
     code: failure?.code ?? 'card_declined',
     title: 'The payment was declined',
-    detail: `${failure?.message ?? 'The card was declined.'} Nothing was charged. Pay order ${orderId} with another payment method by POST /v1/charges, under a new Idempotency-Key.`,
+    detail: `${sentence(failure?.message ?? 'The card was declined')} Nothing was charged. Pay order ${orderId} with another payment method by POST /v1/charges, under a new Idempotency-Key.`,
     type: 'card_error',
     param: failure?.param ?? 'paymentMethod',
     error: {
@@ -65,10 +65,15 @@ function refusedByProvider({ id, orderId, failure }: Charge): Problem {
     status: 402,
     code: 'payment_rejected',
     title: 'The payment provider refused the request',
-    detail: `${failure?.message ?? 'The payment provider refused the request.'} Nothing was charged. Pay order ${orderId} by POST /v1/charges, under a new Idempotency-Key.`,
+    detail: `${sentence(failure?.message ?? 'The payment provider refused the request')} Nothing was charged. Pay order ${orderId} by POST /v1/charges, under a new Idempotency-Key.`,
     param: failure?.param ?? 'paymentMethod',
     error: { ...(failure && { provider_code: failure.code }), charge: id },
     members: { orderId },
     headers: { 'Should-Retry': 'false' },
   });
+}
+
+/** Not every message of the provider ends like one. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,6 +1,5 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { Matches } from 'class-validator';
 import { deriveKey } from '../idempotency/derived-key.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
 import { Config } from '../config/config.js';
@@ -8,12 +7,7 @@ import { Problem } from '../http/problem.js';
 import { CurrentTenant, type Tenant } from '../tenancy/tenant.js';
 import { chargeBody } from './charge.js';
 import { ChargesReader } from './charges.reader.js';
-
-class KeyQueryDto {
-  /** The key, unquoted. */
-  @Matches(/^[\x20-\x7e]{1,255}$/, { message: 'key must be 1 to 255 printable ASCII characters' })
-  key!: string;
-}
+import { KeyQueryDto } from './key-query.dto.js';
 
 /** The truth about a key, for a client that lost an answer: how far it has come, and what is known of the charge. */
 @ApiTags('idempotency keys')

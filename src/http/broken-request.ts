@@ -1,5 +1,5 @@
 import type { ConnectionError, FastifyInstance } from 'fastify';
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Problem } from './problem.js';
 import { headersTooLarge, malformedRequest, requestTimedOut } from './problems.js';
@@ -14,7 +14,22 @@ export function answerBrokenRequest(this: FastifyInstance, error: ConnectionErro
     socket.destroy(error);
     return;
   }
+  const due = responseDueOn(socket);
+  if (due) {
+    due.shouldKeepAlive = false;
+    return;
+  }
   socket.end(render(problemFor(error.code)));
+}
+
+/**
+ * A request that was read well is still being answered: whatever came behind it, its answer is what the client gets,
+ * and the last thing on this connection. A 400 in its place would say that nothing was done. Node keeps the response
+ * that is next on an untyped field.
+ */
+function responseDueOn(socket: Socket): ServerResponse | undefined {
+  const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse };
+  return response?.writableEnded === false ? response : undefined;
 }
 
 function problemFor(code: string | undefined): Problem {

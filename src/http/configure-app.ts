@@ -4,6 +4,7 @@ import { serveDocs } from './docs.js';
 import { nameRequest } from './request-id.js';
 import { logRequests } from './request-log.js';
 import { RouteTable } from './route-table.js';
+import { refuseRepeatedHeaders } from './single-headers.js';
 
 /** Everything that Nest's modules cannot say. The processes and the tests both come through here. */
 export function configureApp(app: NestFastifyApplication): void {
@@ -20,6 +21,7 @@ export function configureApp(app: NestFastifyApplication): void {
   });
   refuseWhileDraining(server, app.get(Draining));
   logRequests(server);
+  refuseRepeatedHeaders(server);
 
   // Nothing of the API is a page: a browser that is led here may load, frame and run nothing.
   app.useSecurityHeaders({

@@ -66,7 +66,7 @@ function byStatus(status: number): Problem {
 
 function log(request: FastifyRequest, problem: Problem, error: unknown): void {
   if (problem.details.code === 'store_unavailable')
-    request.log.warn({ reason: messageOf(error) }, 'store unavailable');
+    request.log.info({ reason: messageOf(error) }, 'store unavailable'); // readiness says it loudly, once an outage
   else if (problem.details.status >= 500 && error !== problem)
     request.log.error({ err: error }, 'request failed');
 }

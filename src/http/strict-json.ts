@@ -129,7 +129,7 @@ class Inspection {
     container.place = name;
     if (escaped) this.refuseUnstorable(name);
     if (container.names!.has(name)) this.refuse('appears twice');
-    if (name === '__proto__') this.refuse('is not a name that a member may have');
+    if (name in Object.prototype) this.refuse('is not a name that a member may have');
     container.names!.add(name);
   }
 

@@ -20,8 +20,15 @@ export class RequestValidationPipe extends ValidationPipe {
     if (metadata.type === 'body' && !isObject(value)) {
       throw validationFailed([{ param: 'body', message: 'the body must be a JSON object' }]);
     }
+    if (metadata.type === 'query') refuseInheritedNames(value as object);
     return super.transform(value, metadata) as Promise<unknown>;
   }
+}
+
+/** class-transformer drops what is named like a member that every object has, before anyone could refuse it. */
+function refuseInheritedNames(query: object): void {
+  const name = Object.keys(query).find((each) => each in Object.prototype);
+  if (name) throw validationFailed([{ param: name, message: `${name} is not a known member` }]);
 }
 
 function isObject(value: unknown): boolean {

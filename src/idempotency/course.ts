@@ -5,7 +5,16 @@ import { deriveKey } from './derived-key.js';
 import type { Fault } from './fault-points.js';
 import type { AnyNext, AnyOperation, AtomicPhase, ForeignCall, Run } from './operation.js';
 
-export type Outcome = { readonly status: string; readonly reason?: string; readonly replayed?: boolean };
+/** What a call or a look-up said, as far as the engine reads it. */
+export interface Outcome {
+  readonly status: string;
+  readonly reason?: string;
+  /** A stored failure: asking again would only repeat it. */
+  readonly replayed?: boolean;
+  /** A look-up was answered, and found nothing. */
+  readonly absent?: boolean;
+}
+
 export type Foreign = ForeignCall<unknown, unknown, unknown, Outcome, unknown>;
 export type LocalStep = (tx: Tx, run: Run<unknown>) => Promise<AnyNext>;
 

@@ -132,7 +132,7 @@ export class OperationRunner {
       case 'contradicted':
         return this.toReview(course, call, outcome);
       case 'unknown':
-        if (request.windowOver) return this.toReview(course, call, outcome);
+        if (request.windowOver && outcome.absent) return this.toReview(course, call, outcome);
         throw new GiveUp(outcome.reason ?? 'unknown', outcomeUnknown(), call);
       default:
         return this.local(course, (tx, run) => call.record(tx, outcome, run));

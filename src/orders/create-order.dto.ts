@@ -1,9 +1,8 @@
-import { Type } from 'class-transformer';
+import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
-  IsEmail,
   IsInt,
   IsISO8601,
   IsISO31661Alpha2,
@@ -12,9 +11,10 @@ import {
   Length,
   Max,
   Min,
-  ValidateNested,
 } from 'class-validator';
+import { AreNested, IsNested } from '../http/nested.validator.js';
 import { IsCurrency, IsUnitAmount } from '../payments/currency.validators.js';
+import { IsMailAddress } from './mail-address.validator.js';
 import { IsMetadata } from './metadata.validator.js';
 
 export class OrderItemDto {
@@ -36,6 +36,7 @@ export class OrderItemDto {
   description?: string;
 
   /** @example 2 */
+  @ApiProperty({ type: 'integer' })
   @IsInt()
   @Min(1)
   @Max(10_000)
@@ -45,6 +46,7 @@ export class OrderItemDto {
    * Price of one, in the provider's smallest unit of the currency.
    * @example 850
    */
+  @ApiProperty({ type: 'integer' })
   @IsUnitAmount()
   unitAmount!: number;
 }
@@ -54,8 +56,7 @@ export class CustomerDto {
    * Where the receipt goes.
    * @example "ada@example.com"
    */
-  @IsEmail()
-  @Length(3, 254)
+  @IsMailAddress()
   email!: string;
 
   /** @example "Ada" */
@@ -105,12 +106,10 @@ export class CreateOrderDto {
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(100)
-  @ValidateNested({ each: true })
-  @Type(() => OrderItemDto)
+  @AreNested(() => OrderItemDto)
   items!: OrderItemDto[];
 
-  @ValidateNested()
-  @Type(() => CustomerDto)
+  @IsNested(() => CustomerDto)
   customer!: CustomerDto;
 
   /**
@@ -124,8 +123,7 @@ export class CreateOrderDto {
   externalRef?: string;
 
   @IsOptional()
-  @ValidateNested()
-  @Type(() => AddressDto)
+  @IsNested(() => AddressDto)
   shippingAddress?: AddressDto;
 
   /**

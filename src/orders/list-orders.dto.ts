@@ -1,11 +1,13 @@
-import { Type } from 'class-transformer';
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import type { OrderStatus } from './order.js';
 
 export class ListOrdersDto {
   /** How many orders a page has. */
   @IsOptional()
-  @Type(() => Number)
+  @Transform(({ value }: { value: unknown }) => (/^\d+$/.test(String(value)) ? Number(value) : value))
+  @ApiProperty({ type: 'integer' })
   @IsInt()
   @Min(1)
   @Max(100)

@@ -47,12 +47,18 @@ export interface NextAction {
  * Outcomes that settle nothing.
  * - `not_acted`: this call did nothing (connection refused, name not found, 401, 429).
  * - `unknown`: it may have acted (timeout, reset, 5xx, an answer that cannot be read, 409 in use). `replayed` says
- *   that the provider stores its 500: asking again with the same key would only repeat it.
+ *   that the provider stores its 500: asking again with the same key would only repeat it; `absent` that a look-up
+ *   was answered, and found nothing.
  * - `contradicted`: the provider knows the derived key with other parameters, or answers with another amount.
  */
 export type UnsettledOutcome =
   | { readonly status: 'not_acted'; readonly reason: string }
-  | { readonly status: 'unknown'; readonly reason: string; readonly replayed?: boolean }
+  | {
+      readonly status: 'unknown';
+      readonly reason: string;
+      readonly replayed?: boolean;
+      readonly absent?: boolean;
+    }
   | { readonly status: 'contradicted'; readonly reason: string };
 
 export type ChargeOutcome =

@@ -142,7 +142,7 @@ function alive({ id, status }: Stripe.PaymentIntent): string | undefined {
 
 /** Absence proves nothing: the call that made it may still be on its way. */
 function notFound(id: string): UnsettledOutcome {
-  return { status: 'unknown', reason: `nothing was found for ${id}` };
+  return { status: 'unknown', reason: `nothing was found for ${id}`, absent: true };
 }
 
 /** Named by its id, what is not there is not late, as it may be in a search: it is not there. */

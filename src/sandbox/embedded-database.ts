@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { addressOf, ensureDatabase, startPostgres, type Postgres } from './postgres.js';
 import { PostgresHold } from './postgres-hold.js';
 import { findPostmaster } from './postmaster.js';
@@ -7,6 +8,11 @@ import type { SandboxSettings } from './settings.js';
 type Settings = Pick<SandboxSettings, 'dataDir' | 'ports'>;
 
 const DATABASE = 'checkout';
+
+const RETRY_MS = 250;
+
+/** Recovery from a crash takes a second or two; what takes longer than this many tries is worth a line. */
+const NOTE_EVERY = 20;
 
 /** The port of our own server where it runs already: a killed run left it, or a sandbox is on. */
 export async function portInUse(dataDir: string): Promise<number | undefined> {
@@ -66,7 +72,7 @@ export class EmbeddedDatabase {
   private async take(port: number): Promise<void> {
     this.postgres = await startPostgres({ folder: this.folder, port });
     const url = this.postgres.url('postgres');
-    this.hold = await PostgresHold.take(url, this.settings.dataDir, () => void this.recover());
+    this.hold = await PostgresHold.take(url, this.settings.dataDir, () => this.recover());
   }
 
   /** A killed run left the server on another port. Moved only now that nobody else is in charge of it. */
@@ -76,12 +82,23 @@ export class EmbeddedDatabase {
     await this.take(port);
   }
 
-  private async recover(): Promise<void> {
+  /** The session that held the server was lost: it was killed, or it has dropped every session to recover. */
+  private recover(): void {
     if (this.stopping) return;
-    this.note('PostgreSQL ended: starting it again');
-    await this.start().then(
-      () => this.note('PostgreSQL is back'),
-      (error: Error) => this.note(`PostgreSQL does not start: ${error.message}`),
-    );
+    this.note('PostgreSQL is gone: bringing it back');
+    this.starting = this.untilBack();
+  }
+
+  /** For as long as it takes: nothing works without it, and a server that recovers refuses sessions for a moment. */
+  private async untilBack(): Promise<void> {
+    for (let tries = 1; !this.stopping; tries++) {
+      try {
+        await this.run();
+        return this.note('PostgreSQL is back');
+      } catch (error) {
+        if (tries % NOTE_EVERY === 0) this.note(`PostgreSQL does not start: ${(error as Error).message}`);
+        await sleep(RETRY_MS);
+      }
+    }
   }
 }

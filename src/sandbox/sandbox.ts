@@ -1,3 +1,4 @@
+import { ConfigError, loadConfig } from '../config/config.js';
 import { requireReachable } from '../database/cli/connection.js';
 import { migrate } from '../database/migrate.js';
 import { openDataFolder, type DataFolder } from './data-folder.js';
@@ -9,6 +10,15 @@ import { seedDemoTenants } from './seed.js';
 import { environmentOf, servicesOn, type SandboxEnvironment } from './services.js';
 import type { SandboxSettings } from './settings.js';
 import { SupervisedProcess } from './supervised-process.js';
+
+/** What the service would refuse to start with; a DATABASE_URL proves itself by being reached. @throws Refusal */
+function requireUsable(env: SandboxEnvironment, someUrl: string): void {
+  try {
+    loadConfig({ ...env, DATABASE_URL: someUrl });
+  } catch (error) {
+    throw error instanceof ConfigError ? new Refusal(error.message) : error;
+  }
+}
 
 /** The whole system on one machine. `start` tells the story; `stop` may be called at any time, also halfway. */
 export class Sandbox {
@@ -28,6 +38,7 @@ export class Sandbox {
   ) {
     if (!settings.databaseUrl) this.embedded = new EmbeddedDatabase(settings, (text) => output.note(text));
     this.env = environmentOf(settings, settings.databaseUrl ?? urlOn(settings.ports.POSTGRES_PORT));
+    requireUsable(this.env, urlOn(settings.ports.POSTGRES_PORT));
     const services = servicesOn(settings.ports, this.env);
     this.api = new SupervisedProcess(services.api, output);
     this.worker = new SupervisedProcess(services.worker, output);

@@ -72,6 +72,18 @@ describe('An outcome that is in doubt', () => {
     expect(charge).toMatchObject({ calls: 2 });
   });
 
+  it('is no case for a person while the look-up itself fails: 503, and looked up again [E-4]', async () => {
+    const key = randomUUID();
+    await shop.provider.fault('drop_after', { times: 2 });
+    await shop.provider.fault('search_down', { times: 2 });
+    expect((await checkout(key)).status).toBe(503);
+    await shop.db.sql("UPDATE idempotency_keys SET first_sent_at = now() - interval '30 h' WHERE key = $1", [
+      key,
+    ]);
+    expect((await checkout(key)).body.code).toBe('outcome_unknown');
+    expect((await checkout(key)).status).toBe(201);
+  });
+
   it('that nobody can settle any more goes to a person, and nothing is charged again', async () => {
     const key = randomUUID();
     await shop.provider.fault('drop_before', { times: 2 });

@@ -111,6 +111,29 @@ describe('The sandbox', () => {
   );
 
   it(
+    'stays in charge of PostgreSQL when one of its sessions was killed and it recovered by itself',
+    async () => {
+      const timesBack = () => sandbox.output().split('PostgreSQL is back').length;
+      const before = timesBack();
+      const session = childrenOf(await pidOfPostgres()).find(({ command }) =>
+        /postgres checkout 127/.test(command),
+      );
+      process.kill(session!.pid, 'SIGKILL'); // the server drops every session and recovers
+      while (timesBack() === before) await sleep(50);
+
+      const second = startSandbox({ DATA_DIR: join(folder, 'data'), ...(await freePorts()) });
+      expect(await second.ended).toBe(1);
+      expect(second.output()).toContain('Another sandbox is running');
+
+      process.kill(await pidOfPostgres(), 'SIGKILL');
+      while (timesBack() === before + 1) await sleep(50);
+      await untilReady('PORT');
+      expect((await checkout('after-a-session')).status).toBe(201);
+    },
+    BOOT_MS,
+  );
+
+  it(
     'stops everything on Ctrl-C, and starts again with the data of before',
     async () => {
       const before = await checkout('before-ctrl-c');
@@ -276,6 +299,13 @@ describe('The sandbox refuses in one sentence that names what to set', () => {
     expect(await refusal({})).toMatch(
       /was made by PostgreSQL 17 and this is PostgreSQL 18: set DATA_DIR to a new folder/,
     );
+  });
+
+  it('when a setting of the service is not usable, and says all that is wrong at once', async () => {
+    const said = await refusal({ LOG_LEVEL: 'zzz', DATABASE_POOL_SIZE: '0' });
+    expect(said).toContain('LOG_LEVEL');
+    expect(said).toContain('DATABASE_POOL_SIZE');
+    expect(said).not.toContain('    at ');
   });
 
   it('when DATABASE_URL is not an address, leads nowhere, or leads to something else', async () => {

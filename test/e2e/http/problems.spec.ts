@@ -147,6 +147,27 @@ describe('Every error is a problem', () => {
     expect(Number(/content-length: (\d+)/i.exec(head)?.[1])).toBe(Buffer.byteLength(body));
   });
 
+  it.each([
+    ['Authorization: Bearer a', 'Authorization: Bearer b'],
+    ['Host: y', 'X: y'],
+    ['Content-Type: application/json', 'content-type: text/plain'],
+  ])('400 for a header that means one thing and was sent twice: %s, %s', async (...lines) => {
+    const head = ['GET /v1/orders HTTP/1.1', 'Host: x', 'Connection: close', ...lines];
+    const raw = await rawRequest(api.url, `${head.join('\r\n')}\r\n\r\n`);
+    expect(raw).toMatch(/^HTTP\/1.1 400 /);
+    expect(raw).toContain('was sent more than once');
+  });
+
+  it('no 400 in place of the answer to a request that was read well, whatever comes behind it', async () => {
+    const head = ['POST /probe/echo HTTP/1.1', 'Host: x', `Authorization: Bearer ${GLOBEX.key}`];
+    const body = ['Content-Type: application/json', 'Content-Length: 2', '', '{}'];
+    const raw = await rawRequest(api.url, `${[...head, ...body].join('\r\n')}}and nonsense\r\n\r\n`);
+    expect(raw).toMatch(/^HTTP\/1.1 201 /);
+    expect(raw).toMatch(/connection: close/i);
+    expect(raw).toContain('{"body":{}}');
+    expect(raw).not.toContain('400');
+  });
+
   it('never takes the request id from the client, and answers each request with its own', async () => {
     const mine = { headers: { 'Request-Id': 'req_mine', 'X-Request-Id': 'req_mine' } };
     const [first, second] = await Promise.all([call('/probe/tenant', mine), call('/nowhere', mine)]);
