@@ -31,10 +31,12 @@ export async function settleRefund(
   if (!found) throw new Error(`There is no refund ${refundId}`);
   const { order, refund: before } = found;
   const after = settled(before, outcome);
-  const moves = mayMove(before.status, after.status);
-  if (!moves && before.status !== after.status) return { refund: before, result: 'refused' };
-  if (before.providerId !== after.providerId || moves) moveRefund(tx, tenantId, before.status, after);
-  if (!moves) return { refund: after, result: 'unchanged' };
+  if (before.status === after.status) {
+    if (before.providerId !== after.providerId) moveRefund(tx, tenantId, before.status, after);
+    return { refund: after, result: 'unchanged' };
+  }
+  if (!mayMove(before.status, after.status)) return { refund: before, result: 'refused' };
+  moveRefund(tx, tenantId, before.status, after);
   if (after.status === 'succeeded') complete(tx, outbox, tenantId, order, after);
   if (isOver(after.status)) undo(tx, tenantId, order, after, before.status);
   return { refund: after, result: 'moved' };

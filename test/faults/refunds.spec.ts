@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { get } from '../support/checkout.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { get, type Answer } from '../support/checkout.js';
 import { expectLedgersAgree, pay, refund, refundsAtProvider } from '../support/refunds.js';
 import type { SpawnedApi } from '../support/start-api.js';
 import { startSystem, type System } from '../support/start-system.js';
@@ -16,13 +17,23 @@ const atProvider = (chargeId: string) => refundsAtProvider(system.database, syst
 const sumOf = (refunds: readonly { amount: number }[]) =>
   refunds.reduce((sum, { amount }) => sum + amount, 0);
 
+/** As a client would: the same key again, for as long as the answer asks for it. */
+async function untilFinal(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.headers.get('should-retry') !== 'true') return answer;
+    await sleep(Math.random() * 200);
+  }
+}
+
 describe('Refunds at the same time, by two processes', () => {
   const either = (n: number) => system.apis[n % 2]!.url;
 
   it('with a key each never give back more than the charge: the others lose, for good [MON-8]', async () => {
     const { charge } = await pay(either(0));
     const keys = Array.from({ length: 20 }, () => randomUUID());
-    const ask = (key: string, n: number) => refund(either(n), charge.id, { amount: 500 }, { key });
+    const ask = (key: string, n: number) =>
+      untilFinal(() => refund(either(n), charge.id, { amount: 500 }, { key }));
     const answers = await Promise.all(keys.map(ask));
     const made = answers.filter(({ status }) => status === 201);
     const lost = answers.filter(({ status }) => status === 409);
@@ -37,7 +48,10 @@ describe('Refunds at the same time, by two processes', () => {
 
   it('with a key each of the whole charge are one refund [MON-8]', async () => {
     const { charge } = await pay(either(0));
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => refund(either(n), charge.id)));
+    const keys = Array.from({ length: 20 }, () => randomUUID());
+    const answers = await Promise.all(
+      keys.map((key, n) => untilFinal(() => refund(either(n), charge.id, {}, { key }))),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     const lost = answers.filter(({ status }) => status !== 201).map(({ body }) => body.code as string);
     expect(new Set(lost)).toEqual(new Set(['charge_already_refunded']));
@@ -48,11 +62,12 @@ describe('Refunds at the same time, by two processes', () => {
     const { charge } = await pay(either(0));
     const key = randomUUID();
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => refund(either(n), charge.id, { amount: 100 }, { key })),
+      Array.from({ length: 20 }, (_, n) =>
+        untilFinal(() => refund(either(n), charge.id, { amount: 100 }, { key })),
+      ),
     );
-    const done = answers.filter(({ status }) => status === 201);
-    expect(new Set(done.map(({ text }) => text)).size).toBe(1);
-    expect(answers.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(await atProvider(charge.id)).toHaveLength(1);
     await expectMailsOnce();
   });
