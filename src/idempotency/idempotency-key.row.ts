@@ -41,7 +41,7 @@ export interface KeyRow {
 export const KEY_COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
   request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
   created_at, completed_at, expires_at,
-  in_doubt, coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
+  in_doubt, known_outcome, coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
   coalesce(expires_at <= now(), false) AS expired,
   extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
 

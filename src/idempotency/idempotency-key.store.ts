@@ -103,7 +103,7 @@ export class IdempotencyKeyStore {
    * `known` takes the place of the call that it waits for.
    */
   reopen(tx: Tx, tenantId: string, key: string, seen: number, known: unknown): Promise<number> {
-    return tx.execute(REOPEN, [tenantId, key, seen, json(known)]);
+    return tx.execute(REOPEN, [tenantId, key, seen, json(known), this.lease]);
   }
 
   /** A new owner for a key whose lease is over; `seen` is the version it was read at. */
@@ -155,8 +155,9 @@ const CLAIM = statement(
      recovery_point = excluded.recovery_point, state = NULL, input = excluded.input, request = NULL,
      request_step = NULL, request_derived_key = NULL, first_sent_at = NULL, in_doubt = false, owner = excluded.owner,
      version = excluded.version, locked_until = excluded.locked_until, next_run_at = excluded.next_run_at,
-     attempts = 1, completer_tries = 0, doubtful_tries = 0, unrecognised_since = NULL, last_error = NULL, request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL,
-     reply_body = NULL, created_at = now(), completed_at = NULL, expires_at = NULL
+     attempts = 1, completer_tries = 0, doubtful_tries = 0, unrecognised_since = NULL, last_error = NULL,
+     request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL, reply_body = NULL,
+     created_at = now(), completed_at = NULL, expires_at = NULL
    WHERE held.status = 'finished' AND held.expires_at <= now() AND held.version = excluded.version - 1`,
 );
 
@@ -164,7 +165,8 @@ const ADVANCE = statement(
   'key_advance',
   `UPDATE idempotency_keys SET recovery_point = $5, state = $6, request = $7, request_step = $8,
      request_derived_key = $9, first_sent_at = CASE WHEN $9::text IS NULL THEN NULL ELSE now() END,
-     in_doubt = false, known_outcome = NULL, version = version + 1, locked_until = now() + make_interval(secs => $10)
+     in_doubt = false, known_outcome = NULL, unrecognised_since = NULL, version = version + 1,
+     locked_until = now() + make_interval(secs => $10)
    WHERE ${FENCED}`,
 );
 
@@ -183,19 +185,21 @@ const RELEASE = statement(
    WHERE ${FENCED}`,
 );
 
-/** Should a person decide that it is tried again, the tries count anew. */
 const TO_REVIEW = statement(
   'key_to_review',
-  `UPDATE idempotency_keys SET status = 'review', locked_until = NULL, version = version + 1, last_error = $5,
-     completer_tries = 0, doubtful_tries = 0, unrecognised_since = NULL
+  `UPDATE idempotency_keys SET status = 'review', locked_until = NULL, version = version + 1, last_error = $5
    WHERE ${FENCED}`,
 );
 
-/** Its call may have been made, whatever the next try says. Due at once: the decision may be carried out by anybody. */
+/**
+ * Its call may have been made, whatever the next try says. Due one lease later, with all its tries before it: the
+ * completer carries the decision out where the process that took it has died.
+ */
 const REOPEN = statement(
   'key_reopen',
   `UPDATE idempotency_keys SET status = 'in_progress', version = version + 1, known_outcome = $4,
-     in_doubt = in_doubt OR request_derived_key IS NOT NULL, next_run_at = now()
+     in_doubt = in_doubt OR request_derived_key IS NOT NULL, completer_tries = 0,
+     doubtful_tries = 0, unrecognised_since = NULL, next_run_at = now() + make_interval(secs => $5)
    WHERE tenant_id = $1 AND key = $2 AND version = $3 AND status = 'review'`,
 );
 

@@ -11,6 +11,7 @@ import {
   Reply,
   type Point,
 } from '../../src/idempotency/operation.js';
+import { Operations } from '../../src/idempotency/operations.js';
 import { Problem } from '../../src/http/problem.js';
 
 const NOTE = statement('probe_note', 'INSERT INTO tenants (id, name) VALUES ($1, $2)');
@@ -26,7 +27,8 @@ interface TripPoints {
   called: Point<{ note: string; answer: string }>;
 }
 
-type CallOutcome = { status: 'done'; answer: string } | { status: 'unknown'; reason: string };
+type CallOutcome =
+  { status: 'done'; answer: string } | { status: 'unknown' | 'not_acted' | 'contradicted'; reason: string };
 
 export const CONFLICT = new Problem({
   status: 409,
@@ -45,6 +47,8 @@ export class Trip {
   phases: string[] = [];
   /** What goes wrong this time; null when nothing does any more. */
   broken = true;
+  /** What the other system says; that it did what it was asked, unless it is told otherwise. */
+  says: CallOutcome | undefined;
   /** Looks at the world while the call is out. */
   duringCall: () => Promise<void> = () => Promise.resolve();
 
@@ -75,7 +79,7 @@ export class Trip {
       call: async (request, derivedKey): Promise<CallOutcome> => {
         this.calls.push({ request, derivedKey });
         await this.duringCall();
-        return { status: 'done', answer: `seat ${request.seat}` };
+        return this.says ?? { status: 'done', answer: `seat ${request.seat}` };
       },
       find: async (): Promise<CallOutcome> => ({ status: 'unknown', reason: 'not looked for' }),
       record: async (tx, outcome, run) => {
@@ -109,4 +113,8 @@ class TripsController {
 }
 
 @Module({ controllers: [TripsController], providers: [Trip] })
-export class EngineModule {}
+export class EngineModule {
+  constructor(operations: Operations, { operation }: Trip) {
+    operations.register(operation);
+  }
+}

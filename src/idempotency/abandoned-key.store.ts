@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { Database, statement, type Tx } from '../database/transaction.js';
+import type { Attempt } from './attempt.js';
+import type { EarlyEnd } from './course.js';
+import { fence, FENCED } from './fence.js';
+import { KEY_COLUMNS, type KeyRow } from './idempotency-key.row.js';
+
+/** A key that the completer has claimed, and what it knows of its earlier tries. */
+export interface AbandonedKey extends KeyRow {
+  readonly key: string;
+  /** Tries of the completer, before this one, that speak against the key. */
+  readonly doubtful_tries: number;
+  readonly last_error: string | null;
+  /** For how many seconds builds have met it that do not know it; null where none has. */
+  readonly unrecognised_for: number | null;
+}
+
+/** The completer's statements on `idempotency_keys`. It is an owner like any other, and carries the same fence. */
+@Injectable()
+export class AbandonedKeyStore {
+  private readonly lease: number;
+  private readonly windowHours: number;
+  private readonly maxTries: number;
+
+  constructor(
+    private readonly database: Database,
+    config: Config,
+  ) {
+    this.lease = config.timings.lease;
+    this.windowHours = config.provider.keyWindowHours;
+    this.maxTries = config.completerMaxTries;
+  }
+
+  async tenantsWithDueKeys(): Promise<string[]> {
+    const rows = await this.database.query<{ tenantId: string }>(DUE_TENANTS);
+    return rows.map(({ tenantId }) => tenantId);
+  }
+
+  /** Makes the tenant's longest due key the caller's. */
+  async claim(tenantId: string): Promise<AbandonedKey | undefined> {
+    const values = [tenantId, randomUUID(), this.windowHours, this.lease, Math.random()];
+    const [key] = await this.database.query<AbandonedKey>(CLAIM_DUE, values);
+    return key;
+  }
+
+  /** Leaves the key until after a backoff; once its tries are used up, not even that long: a person must be asked. */
+  putOff(tx: Tx, attempt: Attempt, { reason, inDoubt, counts }: EarlyEnd): Promise<number> {
+    const values = [reason, this.lease, Math.random(), inDoubt, counts, this.windowHours, this.maxTries];
+    return tx.execute(PUT_OFF, [...fence(attempt), ...values]);
+  }
+
+  /** Leaves a key that this build does not know to one that does. */
+  async passOver(attempt: Attempt, reason: string): Promise<void> {
+    await this.database.query(PASS_OVER, [...fence(attempt), reason, this.lease, Math.random()]);
+  }
+}
+
+/** However often it failed, a key is tried every half hour, on average: outages end, and somebody's money waits. */
+const LONGEST_BACKOFF_SECONDS = 3_600;
+
+/**
+ * Seconds: exponential from one lease, with full jitter, so that what an outage has piled up does not come at once.
+ * 2^20 leases are past the longest backoff, and any higher power might not be a number.
+ */
+const backoff = (first: string, random: string, failures: string) =>
+  `${random}::float8 * least(${LONGEST_BACKOFF_SECONDS}, ${first}::float8 * 2 ^ least(20, ${failures}))`;
+
+/** Hops from tenant to tenant along idempotency_keys_due: one look-up for each tenant with unfinished keys. */
+const DUE_TENANTS = statement(
+  'key_due_tenants',
+  `WITH RECURSIVE earliest AS (
+     (SELECT tenant_id, next_run_at FROM idempotency_keys
+       WHERE status = 'in_progress'
+       ORDER BY tenant_id, next_run_at LIMIT 1)
+     UNION ALL
+     SELECT following.tenant_id, following.next_run_at
+       FROM earliest, LATERAL (
+         SELECT tenant_id, next_run_at FROM idempotency_keys
+          WHERE status = 'in_progress' AND tenant_id > earliest.tenant_id
+          ORDER BY tenant_id, next_run_at LIMIT 1) AS following
+   )
+   SELECT tenant_id AS "tenantId" FROM earliest WHERE next_run_at <= now()`,
+);
+
+/**
+ * As a takeover by a request, which the row lock decides against. The next run is set here already, one lease and a
+ * backoff ahead: a key that kills whoever runs it must not be the first thing the next process finds. Such a try is
+ * counted by the claim that follows it: the lease was still there, as nobody had let go of the key.
+ */
+const CLAIM_DUE = statement(
+  'key_claim_due',
+  `UPDATE idempotency_keys SET owner = $2, version = version + 1, attempts = attempts + 1,
+     in_doubt = in_doubt OR (locked_until IS NOT NULL AND request_derived_key IS NOT NULL),
+     doubtful_tries = doubtful_tries + (locked_until IS NOT NULL AND completer_tries > 0)::int,
+     completer_tries = completer_tries + 1, locked_until = now() + make_interval(secs => $4),
+     next_run_at = now() + make_interval(secs => $4 + ${backoff('$4', '$5', 'completer_tries')})
+   WHERE tenant_id = $1 AND key = (
+     SELECT key FROM idempotency_keys
+      WHERE tenant_id = $1 AND status = 'in_progress' AND next_run_at <= now()
+        AND (locked_until IS NULL OR locked_until <= now())
+      ORDER BY next_run_at LIMIT 1
+      FOR UPDATE SKIP LOCKED)
+   RETURNING ${KEY_COLUMNS}, key, doubtful_tries, last_error,
+     extract(epoch FROM now() - unrecognised_since)::float8 AS unrecognised_for`,
+);
+
+/** Past the other system's retention of derived keys every failed try counts: a key must end at last. */
+const COUNTED = '($9 OR created_at < now() - make_interval(hours => $10))::int';
+
+const PUT_OFF = statement(
+  'key_put_off',
+  `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
+     in_doubt = in_doubt OR $8, unrecognised_since = NULL, doubtful_tries = doubtful_tries + ${COUNTED},
+     next_run_at = CASE WHEN doubtful_tries + ${COUNTED} >= $11 THEN now()
+       ELSE now() + make_interval(secs => ${backoff('$6', '$7', 'completer_tries - 1')}) END
+   WHERE ${FENCED}`,
+);
+
+const PASS_OVER = statement(
+  'key_pass_over',
+  `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
+     unrecognised_since = coalesce(unrecognised_since, now()),
+     next_run_at = now() + make_interval(secs => ${backoff('$6', '$7', 'completer_tries - 1')})
+   WHERE ${FENCED}`,
+);

@@ -1,0 +1,30 @@
+import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { BackgroundLoop } from '../background/background-loop.js';
+import { AbandonedKeyStore } from './abandoned-key.store.js';
+import { Completer } from './completer.js';
+import { Reaper } from './reaper.js';
+import { ReaperStore } from './reaper.store.js';
+
+/** Nothing waits for the reaper: what has expired counts as absent whether it is there or not. */
+const REAPER_IDLE_MS = 60_000;
+
+/** The completer and the reaper at work, for the worker role. */
+@Module({ providers: [AbandonedKeyStore, Completer, ReaperStore, Reaper], exports: [Completer, Reaper] })
+export class RecoveryModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly loops: readonly BackgroundLoop[];
+
+  constructor(completer: Completer, reaper: Reaper) {
+    this.loops = [
+      new BackgroundLoop('Completer', completer),
+      new BackgroundLoop('Reaper', reaper, REAPER_IDLE_MS),
+    ];
+  }
+
+  onApplicationBootstrap(): void {
+    for (const loop of this.loops) loop.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.loops.map((loop) => loop.stop()));
+  }
+}
