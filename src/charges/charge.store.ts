@@ -1,6 +1,9 @@
 import { statement, type Tx } from '../database/transaction.js';
 import type { Run } from '../idempotency/operation.js';
-import type { Charge, ChargeStatus } from './charge.js';
+import { lockOrder } from '../orders/order.store.js';
+import { ChargeEntity, toCharge } from './charge.entity.js';
+import { isChargeId, type Charge, type ChargeStatus } from './charge.js';
+import type { Payment } from './payment.js';
 
 /*
  * Locks are taken in one order everywhere: the order, then its charges. A transaction that holds a charge and then
@@ -44,6 +47,16 @@ export function saveSettled(tx: Tx, tenantId: string, charge: Charge, from = UNS
  */
 export function doubtCharge(tx: Tx, tenantId: string, { id }: Charge, as: 'unknown' | 'review'): void {
   tx.sendOne(DOUBT, [tenantId, id, as]);
+}
+
+/** Locks the order of a charge. @returns undefined where the tenant has no such charge */
+export async function lockPayment(tx: Tx, tenantId: string, chargeId: string): Promise<Payment | undefined> {
+  if (!isChargeId(chargeId)) return undefined;
+  const where = { tenantId, id: chargeId };
+  const found = await tx.manager.findOneBy(ChargeEntity, where);
+  const order = found && (await lockOrder(tx, tenantId, found.orderId)); // a charge never changes its order
+  if (!order) return undefined;
+  return { order, charge: toCharge(await tx.manager.findOneByOrFail(ChargeEntity, where)) };
 }
 
 function json(value: object | undefined): string | null {

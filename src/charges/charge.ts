@@ -55,6 +55,11 @@ export function newCharge({ id: orderId, amount, currency }: Order): Charge {
   };
 }
 
+/** Whether the provider has said nothing of it yet: its key is at work, or waits to be taken up again. */
+export function isUnsettled({ status }: Charge): boolean {
+  return status === 'pending' || status === 'unknown';
+}
+
 /** The charge as the provider's answer leaves it. */
 export function settled({ nextAction: _done, ...charge }: Charge, outcome: SettledOutcome): Charge {
   return {

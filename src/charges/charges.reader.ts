@@ -17,8 +17,20 @@ export class ChargesReader {
     return this.findBy({ tenantId, derivedKey });
   }
 
+  /** The client's key that a charge came from, and the key that the provider was sent. */
+  async keysOf(
+    tenantId: string,
+    id: string,
+  ): Promise<{ idempotencyKey: string | null; derivedKey: string } | undefined> {
+    return (await this.findEntity({ tenantId, id })) ?? undefined;
+  }
+
   private async findBy(where: FindOptionsWhere<ChargeEntity>): Promise<Charge | undefined> {
-    const charge = await this.database.dataSource.getRepository(ChargeEntity).findOneBy(where);
+    const charge = await this.findEntity(where);
     return charge ? toCharge(charge) : undefined;
+  }
+
+  private findEntity(where: FindOptionsWhere<ChargeEntity>): Promise<ChargeEntity | null> {
+    return this.database.dataSource.getRepository(ChargeEntity).findOneBy(where);
   }
 }

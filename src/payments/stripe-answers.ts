@@ -52,10 +52,7 @@ function requiredAction({ id, next_action: action }: Stripe.PaymentIntent): Char
 }
 
 /** How the intent differs from the request; undefined where it is the one that was asked for. */
-export function chargeContradiction(
-  intent: Stripe.PaymentIntent,
-  request: ChargeTerms,
-): string | undefined {
+export function chargeContradiction(intent: Stripe.PaymentIntent, request: ChargeTerms): string | undefined {
   const differs = differences(intent, request, chargeMetadata(request));
   if (intent.status === 'succeeded' && intent.amount_received !== request.amount)
     differs.push('amount_received');

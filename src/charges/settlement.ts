@@ -1,0 +1,58 @@
+import type { Tx } from '../database/transaction.js';
+import { openReview } from '../idempotency/open-review.js';
+import type { Outbox } from '../outbox/outbox.js';
+import { isUnsettled, settled, type Charge, type SettledOutcome } from './charge.js';
+import { saveSettled } from './charge.store.js';
+import { contradicts, mayMove } from './charge-transitions.js';
+import { completePayment, type Payment } from './payment.js';
+
+/**
+ * - `moved`: and everything that follows from it is written. `unchanged`: we knew, or know more.
+ * - `contradicted`: both cannot be true; a review is open, and nothing was applied.
+ * - `unsettled`: its key is not finished, and has to hear of it first.
+ */
+export type Settlement = 'moved' | 'unchanged' | 'contradicted' | 'unsettled';
+
+/**
+ * What became of a charge after its key was answered: the customer authenticated, or did not, the bank took its time.
+ * The move and all that follows are one transaction: paid order, ledger row, staged receipt; or an order that is free
+ * to be paid anew. May be repeated, and come in any order.
+ * @param payment as `lockPayment` gave it
+ */
+export function settleOpenCharge(
+  tx: Tx,
+  outbox: Outbox,
+  tenantId: string,
+  { order, charge: before }: Payment,
+  outcome: SettledOutcome,
+): Settlement {
+  if (isUnsettled(before)) return 'unsettled';
+  const after = settled(before, outcome);
+  if (isAnother(before, after) || contradicts(before.status, after.status)) {
+    ask(tx, tenantId, before, after);
+    return 'contradicted';
+  }
+  if (!mayMove(before.status, after.status)) return 'unchanged';
+  if (after.status === 'succeeded')
+    completePayment(tx, outbox, tenantId, { order, charge: after }, [before.status]);
+  else saveSettled(tx, tenantId, after, [before.status]);
+  return 'moved';
+}
+
+/** One charge is one payment at the provider; a second one may be a second charge. */
+function isAnother(before: Charge, after: Charge): boolean {
+  return before.providerId !== undefined && after.providerId !== before.providerId;
+}
+
+function ask(tx: Tx, tenantId: string, ours: Charge, theirs: Charge): void {
+  openReview(tx, {
+    tenantId,
+    subject: { kind: 'charge', id: ours.id },
+    reason: theirs.status === 'succeeded' ? 'charged_after_all' : 'provider_contradicts',
+    evidence: {
+      orderId: ours.orderId,
+      ours: { status: ours.status, providerId: ours.providerId ?? null },
+      provider: { status: theirs.status, providerId: theirs.providerId ?? null },
+    },
+  });
+}

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import { Database, statement, type Statement, type Tx } from '../database/transaction.js';
+import type { ReceivedMessage } from './message-handler.js';
+
+/** The consumer's statements. Every time in them is the database's. */
+@Injectable()
+export class InboxStore {
+  constructor(private readonly database: Database) {}
+
+  async tenantsWithDueMessages(): Promise<string[]> {
+    const rows = await this.database.query<{ tenantId: string }>(DUE_TENANTS);
+    return rows.map(({ tenantId }) => tenantId);
+  }
+
+  /** Nobody else takes these until the lease ends; whoever does then is stopped by `markApplied`. */
+  async claim(tenantId: string, limit: number, leaseSeconds: number): Promise<ReceivedMessage[]> {
+    const rows = await this.database.query<Omit<ReceivedMessage, 'tenantId'>>(CLAIM, [
+      tenantId,
+      leaseSeconds,
+      limit,
+    ]);
+    return rows.map((row) => ({ tenantId, ...row }));
+  }
+
+  /** @returns false where somebody has applied it: nothing more may be done in this transaction */
+  async markApplied(tx: Tx, { tenantId, source, id }: ReceivedMessage): Promise<boolean> {
+    return (await tx.execute(MARK_APPLIED, [tenantId, source, id])) === 1;
+  }
+
+  async fail(
+    { tenantId, source, id }: ReceivedMessage,
+    error: string,
+    retryInSeconds: number,
+  ): Promise<void> {
+    await this.database.query(FAIL, [tenantId, source, id, error, retryInSeconds]);
+  }
+
+  /** Back to where it was: the claim was no attempt. */
+  async putBack({ tenantId, source, id }: ReceivedMessage, why: string, inSeconds: number): Promise<void> {
+    await this.database.query(PUT_BACK, [tenantId, source, id, why, inSeconds]);
+  }
+}
+
+/** Without a name, so that each is planned for the queue as it is now, and not for when it was empty. */
+const planned = (text: string): Statement => statement('', text);
+
+/** Hops from tenant to tenant along inbox_messages_due, however many messages each has. */
+const DUE_TENANTS = planned(
+  `WITH RECURSIVE earliest AS (
+     (SELECT tenant_id, due_at FROM inbox_messages
+       WHERE applied_at IS NULL
+       ORDER BY tenant_id, due_at LIMIT 1)
+     UNION ALL
+     SELECT following.tenant_id, following.due_at
+       FROM earliest, LATERAL (
+         SELECT tenant_id, due_at FROM inbox_messages
+          WHERE applied_at IS NULL AND tenant_id > earliest.tenant_id
+          ORDER BY tenant_id, due_at LIMIT 1) AS following
+   )
+   SELECT tenant_id AS "tenantId" FROM earliest WHERE due_at <= now()`,
+);
+
+/** MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows. */
+const CLAIM = planned(
+  `WITH due AS MATERIALIZED (
+     SELECT tenant_id, source, id FROM inbox_messages
+      WHERE tenant_id = $1 AND applied_at IS NULL AND due_at <= now()
+      ORDER BY due_at
+      LIMIT $3
+      FOR UPDATE SKIP LOCKED
+   )
+   UPDATE inbox_messages
+      SET attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
+    WHERE (tenant_id, source, id) IN (SELECT tenant_id, source, id FROM due)
+   RETURNING source, id, payload, attempts`,
+);
+
+const MARK_APPLIED = statement(
+  'inbox_mark_applied',
+  `UPDATE inbox_messages SET applied_at = now(), last_error = NULL
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND applied_at IS NULL`,
+);
+
+const FAIL = statement(
+  'inbox_fail',
+  `UPDATE inbox_messages SET last_error = $4, due_at = now() + make_interval(secs => $5)
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND applied_at IS NULL`,
+);
+
+const PUT_BACK = statement(
+  'inbox_put_back',
+  `UPDATE inbox_messages SET last_error = $4, due_at = now() + make_interval(secs => $5), attempts = attempts - 1
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND applied_at IS NULL`,
+);

@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { Database, statement } from '../database/transaction.js';
+
+/** A message of another system, as it comes in. */
+export interface IncomingMessage {
+  readonly tenantId: string;
+  /** Who sent it: a handler is registered for it. */
+  readonly source: string;
+  /** The sender's id of it: a message that comes again is the same one. */
+  readonly id: string;
+  /** What was said. JSON values only. */
+  readonly payload: object;
+}
+
+/** Stores messages of other systems, each once. To apply them is the consumer's, so that the sender does not wait. */
+@Injectable()
+export class Inbox {
+  private stored = (): void => undefined;
+
+  constructor(private readonly database: Database) {}
+
+  /** One round trip. @returns whether it is new, and of a tenant that we have */
+  async receive({ tenantId, source, id, payload }: IncomingMessage): Promise<boolean> {
+    const rows = await this.database.query(RECEIVE, [tenantId, source, id, JSON.stringify(payload)]);
+    if (rows.length > 0) this.stored();
+    return rows.length > 0;
+  }
+
+  /** Calls `listener` after every message that this process stored. A nudge and no more: the consumer polls as well. */
+  onStored(listener: () => void): void {
+    this.stored = listener;
+  }
+}
+
+const RECEIVE = statement(
+  'inbox_receive',
+  `INSERT INTO inbox_messages (tenant_id, source, id, payload)
+   SELECT id, $2, $3, $4 FROM tenants WHERE id = $1
+   ON CONFLICT (tenant_id, source, id) DO NOTHING RETURNING id`,
+);

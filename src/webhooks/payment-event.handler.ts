@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '../database/transaction.js';
+import { InboxHandler, type ReceivedMessage } from '../inbox/message-handler.js';
+import type { PaymentEvent } from '../payments/payment-event.js';
+import { ChargeNewsHandler } from './charge-news.js';
+import { RefundNewsHandler } from './refund-news.js';
+
+/** Under which the provider's events are in the inbox. */
+export const PROVIDER = 'stripe';
+
+/** Applies what the payment provider told us, in whatever order it came. */
+@Injectable()
+export class PaymentEventHandler extends InboxHandler {
+  readonly source = PROVIDER;
+
+  constructor(
+    private readonly charges: ChargeNewsHandler,
+    private readonly refunds: RefundNewsHandler,
+  ) {
+    super();
+  }
+
+  async prepare(message: ReceivedMessage): Promise<void> {
+    const { news } = eventOf(message);
+    if (news.about === 'charge') await this.charges.prepare(news);
+  }
+
+  async apply(tx: Tx, message: ReceivedMessage): Promise<void> {
+    const { id, type, news } = eventOf(message);
+    if (news.about === 'charge') await this.charges.apply(tx, { id, type, news });
+    else await this.refunds.apply(tx, { id, type, news });
+  }
+}
+
+/** As the controller stored it. */
+function eventOf({ id, payload }: ReceivedMessage): PaymentEvent {
+  return { id, ...(payload as Omit<PaymentEvent, 'id'>) };
+}

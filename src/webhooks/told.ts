@@ -1,0 +1,21 @@
+/** News, and the event that told it. */
+export interface Told<News> {
+  readonly id: string;
+  readonly type: string;
+  readonly news: News;
+}
+
+/** Outcomes that settle nothing are no news, but may be a question. */
+export function isSettling<Outcome extends { status: string }>(
+  outcome: Outcome,
+): outcome is Exclude<Outcome, { status: 'not_acted' | 'unknown' | 'contradicted' }> {
+  return !['not_acted', 'unknown', 'contradicted'].includes(outcome.status);
+}
+
+/** @returns the names of what the provider says otherwise than we do, or undefined */
+export function termsThatDiffer(
+  terms: readonly (readonly [name: string, ours: unknown, theirs: unknown])[],
+): string | undefined {
+  const differing = terms.filter(([, ours, theirs]) => ours !== theirs).map(([name]) => name);
+  return differing.length > 0 ? `differs in ${differing.join(', ')}` : undefined;
+}

@@ -1,0 +1,47 @@
+import { Controller, Headers, HttpCode, Logger, Post, Req } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { Public } from '../http/public.decorator.js';
+import { RawBody } from '../http/raw-body.decorator.js';
+import { Inbox } from '../inbox/inbox.js';
+import { PaymentEvents, SignatureInvalid, type PaymentEvent } from '../payments/payment-event.js';
+import { PROVIDER } from './payment-event.handler.js';
+import { webhookSignatureInvalid } from './webhook.problems.js';
+
+/** Where the payment provider tells us what happened. It is answered once the event is stored, before it takes effect. */
+@ApiTags('webhooks')
+@Controller('v1/webhooks')
+export class WebhooksController {
+  private readonly logger = new Logger(WebhooksController.name);
+
+  constructor(
+    private readonly events: PaymentEvents,
+    private readonly inbox: Inbox,
+  ) {}
+
+  /** Signed by the provider (`Stripe-Signature`); needs no API key and no Idempotency-Key: the event's id is its key. */
+  @Public()
+  @RawBody()
+  @ApiOperation({ security: [] })
+  @HttpCode(204)
+  @Post('payments')
+  async receive(
+    @Req() { body }: FastifyRequest,
+    @Headers('stripe-signature') signature: string | undefined,
+  ): Promise<void> {
+    const event = this.read((body as Buffer | undefined) ?? Buffer.alloc(0), signature);
+    if (!event) return;
+    const { id, type, news } = event;
+    await this.inbox.receive({ tenantId: news.tenantId, source: PROVIDER, id, payload: { type, news } });
+  }
+
+  private read(bytes: Buffer, signature: string | undefined): PaymentEvent | undefined {
+    try {
+      return this.events.read(bytes, signature);
+    } catch (error) {
+      if (!(error instanceof SignatureInvalid)) throw error;
+      this.logger.warn(`Webhook refused: ${error.message}`);
+      throw webhookSignatureInvalid();
+    }
+  }
+}
