@@ -2,6 +2,9 @@ import { SANDBOX_OPERATOR_TOKEN, SANDBOX_SECRET } from '../config/config.js';
 import { HOST, type Ports, type SandboxSettings } from './settings.js';
 import type { Service } from './supervised-process.js';
 
+/** The sandbox's provider signs with it, and the sandbox's API believes it. */
+const WEBHOOK_SECRET = 'whsec_sandbox_only_do_not_use_anywhere_else';
+
 /** The addresses that people use. */
 export function urlsOn(ports: Ports) {
   return {
@@ -64,6 +67,9 @@ export function environmentOf(
     STRIPE_API_KEY: 'sk_test_sandbox',
     PROVIDER_KEY_PREFIX: 'sandbox',
     SMTP_URL: urls.smtp,
+    STRIPE_WEBHOOK_SECRETS: WEBHOOK_SECRET,
+    PROVIDER_WEBHOOK_URL: `${urls.api}/v1/webhooks/payments`,
+    PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
   };
 }
 

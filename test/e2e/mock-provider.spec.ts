@@ -211,7 +211,7 @@ describe('The mock provider', () => {
     });
 
     it.each([
-      { kind: 'webhook_drop', times: 1 },
+      { kind: 'webhook_delay', times: 1 },
       { kind: 'earthquake', times: 1 },
       { kind: 'delay', times: 1 },
       { kind: 'down', times: 0 },

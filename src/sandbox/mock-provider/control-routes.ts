@@ -5,13 +5,19 @@ import { Parameters } from './parameters.js';
 import { authenticateIntent, settleIntent } from './payment-intents.js';
 import { invalidRequest } from './provider-error.js';
 import { settleRefund } from './refunds.js';
+import type { Webhooks } from './webhooks.js';
 
 interface ById {
   Params: { id: string };
 }
 
 /** What Stripe has no routes for: look into the ledger, break things, play the customer and the days that pass. */
-export function controlRoutes(app: FastifyInstance, ledger: Ledger, faults: Faults): void {
+export function controlRoutes(
+  app: FastifyInstance,
+  ledger: Ledger,
+  faults: Faults,
+  webhooks: Webhooks,
+): void {
   app.get('/_ledger', () => ledger.page());
 
   app.post('/_faults', (request, reply) => {
@@ -20,6 +26,11 @@ export function controlRoutes(app: FastifyInstance, ledger: Ledger, faults: Faul
   });
   app.delete('/_faults', (_request, reply) => {
     faults.clear();
+    return reply.code(204).send();
+  });
+
+  app.put('/_webhook_endpoint', (request, reply) => {
+    webhooks.register(jsonOf(request.body));
     return reply.code(204).send();
   });
 

@@ -7,6 +7,8 @@ import { invalidRequest } from './provider-error.js';
  * - `drop_before`, `drop_after`: the connection breaks before or after acting.
  * - `conflict`: 409, as if the key were in use. `rate_limit`: 429.
  * - `down`: 503 to calls, and to look-ups as long as it lasts. `search_down`: 503 to searches and lists.
+ * - `webhook_delay`: the next event is sent `delayMs` later. `webhook_duplicate`: twice. `webhook_reorder`: after the
+ *   one that follows it, or after `delayMs` (2 s) where none does. `webhook_drop`: never.
  */
 const KINDS = [
   'delay',
@@ -19,12 +21,13 @@ const KINDS = [
   'rate_limit',
   'down',
   'search_down',
+  'webhook_delay',
+  'webhook_duplicate',
+  'webhook_reorder',
+  'webhook_drop',
 ] as const;
 
 export type FaultKind = (typeof KINDS)[number];
-
-/** Kinds that wait for webhooks, which this provider does not send. */
-const NOT_YET = ['webhook_delay', 'webhook_duplicate', 'webhook_reorder', 'webhook_drop'];
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -39,12 +42,10 @@ export class Faults {
   /** @param body `{ kind, times?, delayMs? }` @throws ProviderError 400 */
   add(body: unknown): void {
     const { kind, times = 1, delayMs = 0 } = (body ?? {}) as Record<string, unknown>;
-    if (NOT_YET.includes(kind as string))
-      throw invalidRequest(`This provider sends no webhooks: ${String(kind)}.`);
     if (!KINDS.includes(kind as FaultKind)) throw invalidRequest(`kind must be one of ${KINDS.join(', ')}.`);
     if (!isCount(times) || times < 1) throw invalidRequest('times must be an integer from 1.');
-    if (!isCount(delayMs) || (kind === 'delay' && delayMs < 1))
-      throw invalidRequest('delayMs must be in milliseconds.');
+    const waits = kind === 'delay' || kind === 'webhook_delay';
+    if (!isCount(delayMs) || (waits && delayMs < 1)) throw invalidRequest('delayMs must be in milliseconds.');
     this.pending.push({ fault: { kind: kind as FaultKind, delayMs }, times });
   }
 
@@ -54,7 +55,7 @@ export class Faults {
 
   /** The fault that this POST meets, and uses up. @param charging whether it attempts a charge */
   takeForCall(charging: boolean): Fault | undefined {
-    return this.take((kind) => kind !== 'search_down' && (kind !== 'decline' || charging));
+    return this.take((kind) => meetsCalls(kind) && (kind !== 'decline' || charging));
   }
 
   /** The fault that a search or list meets, and uses up. */
@@ -62,9 +63,14 @@ export class Faults {
     return this.take((kind) => kind === 'search_down');
   }
 
+  /** The fault that an event meets on its way, and uses up. */
+  takeForWebhook(): Fault | undefined {
+    return this.take(isOfWebhooks);
+  }
+
   /** An outage meets reads as well; only POSTs count towards its end. */
   get isDown(): boolean {
-    return this.pending.find(({ fault }) => fault.kind !== 'search_down')?.fault.kind === 'down';
+    return this.pending.find(({ fault }) => meetsCalls(fault.kind))?.fault.kind === 'down';
   }
 
   private take(meets: (kind: FaultKind) => boolean): Fault | undefined {
@@ -74,6 +80,14 @@ export class Faults {
     this.pending = this.pending.filter(({ times }) => times > 0);
     return next.fault;
   }
+}
+
+function isOfWebhooks(kind: FaultKind): boolean {
+  return kind.startsWith('webhook_');
+}
+
+function meetsCalls(kind: FaultKind): boolean {
+  return kind !== 'search_down' && !isOfWebhooks(kind);
 }
 
 function isCount(value: unknown): value is number {

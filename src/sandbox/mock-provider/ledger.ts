@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { intentEvent, refundEvent, type Event } from './events.js';
 import { Journal } from './journal.js';
 import type { PaymentIntent, Refund } from './objects.js';
 import { agedIntent } from './payment-intents.js';
@@ -33,6 +34,7 @@ export class Ledger {
   private readonly refunds = new Map<string, Kept<Refund>>();
   private readonly answers = new Map<string, StoredAnswer>();
   private readonly calls = new Map<string, number>();
+  private told: (event: Event) => void = () => undefined;
 
   constructor(dataDir?: string) {
     this.journal = new Journal(dataDir && join(dataDir, 'provider', 'ledger.jsonl'));
@@ -41,8 +43,15 @@ export class Ledger {
 
   /** An entry that is only a key counts a call that did nothing new. */
   record(entry: Entry): void {
+    const event = this.eventOf(entry);
     this.journal.append(entry);
     this.apply(entry);
+    if (event) this.told(event);
+  }
+
+  /** Calls `listener` with what the outside may be told, once it is written. It must not throw, nor take long. */
+  onEvent(listener: (event: Event) => void): void {
+    this.told = listener;
   }
 
   answer(key: string): StoredAnswer | undefined {
@@ -87,6 +96,11 @@ export class Ledger {
 
   close(): void {
     this.journal.close();
+  }
+
+  private eventOf({ intent, refund }: Entry): Event | undefined {
+    if (intent) return intentEvent(intent, this.intents.get(intent.id)?.thing);
+    return refund && refundEvent(refund, this.refunds.get(refund.id)?.thing);
   }
 
   private pageEntry(thing: PaymentIntent | Refund, key: string | null): object {

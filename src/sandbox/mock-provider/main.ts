@@ -2,10 +2,12 @@ import { mockProvider } from './server.js';
 
 /**
  * The mock provider as a process of its own: its ledger must not die with the service whose crashes are tried.
- * PROVIDER_PORT (default 4242; 0 takes any free port), HOST (default 127.0.0.1), DATA_DIR (its ledger; without it, memory only).
+ * PROVIDER_PORT (default 4242; 0 takes any free port), HOST (default 127.0.0.1), DATA_DIR (its ledger; without it, memory only),
+ * PROVIDER_WEBHOOK_URL (where events are sent; without it, nowhere), PROVIDER_WEBHOOK_SECRET (what they are signed with).
  */
 const port = Number(process.env['PROVIDER_PORT'] || 4242);
-const app = mockProvider(process.env['DATA_DIR'] || undefined);
+const { PROVIDER_WEBHOOK_URL: url, PROVIDER_WEBHOOK_SECRET: secret } = process.env;
+const app = mockProvider(process.env['DATA_DIR'] || undefined, url && secret ? { url, secret } : undefined);
 
 async function stop(): Promise<void> {
   await app.close();

@@ -5,12 +5,18 @@ import { Ledger } from './ledger.js';
 import { newId } from './objects.js';
 import { ProviderError } from './provider-error.js';
 import { stripeRoutes } from './stripe-routes.js';
+import { Webhooks, type Endpoint } from './webhooks.js';
 
-/** @param dataDir where the ledger is kept; without one it is forgotten with the process */
-export function mockProvider(dataDir?: string): FastifyInstance {
+/**
+ * @param dataDir where the ledger is kept; without one it is forgotten with the process
+ * @param endpoint where events are sent; without one nowhere, until one is registered
+ */
+export function mockProvider(dataDir?: string, endpoint?: Endpoint): FastifyInstance {
   const app = fastify({ forceCloseConnections: true });
   const ledger = new Ledger(dataDir);
   const faults = new Faults();
+  const webhooks = new Webhooks(faults, endpoint);
+  ledger.onEvent((event) => webhooks.send(event));
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -30,12 +36,15 @@ export function mockProvider(dataDir?: string): FastifyInstance {
     const message = `Unrecognized request URL (${method}: ${url}).`;
     return reply.code(404).send({ error: { type: 'invalid_request_error', message } });
   });
-  app.addHook('onClose', () => ledger.close());
+  app.addHook('onClose', () => {
+    webhooks.close();
+    ledger.close();
+  });
 
   app.register((scope, _options, done) => {
     stripeRoutes(scope, ledger, faults);
     done();
   });
-  controlRoutes(app, ledger, faults);
+  controlRoutes(app, ledger, faults, webhooks);
   return app;
 }
