@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Charge } from '../charges/charge.js';
 import { chargeNotFound } from '../charges/charge.problems.js';
+import { lockPayment } from '../charges/charge.store.js';
 import { validationFailed } from '../http/problems.js';
 import {
   atomicPhase,
@@ -23,7 +24,7 @@ import {
   refundAmountTooLarge,
   refundRejected,
 } from './refund.problems.js';
-import { lockPayment, reserveRefund } from './refund.store.js';
+import { reserveRefund } from './refund.store.js';
 import { settleRefund } from './refund-settlement.js';
 
 export interface RefundChargeInput {

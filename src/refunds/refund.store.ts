@@ -1,9 +1,6 @@
-import { ChargeEntity, toCharge } from '../charges/charge.entity.js';
-import { isChargeId } from '../charges/charge.js';
-import type { Payment } from '../charges/payment.js';
+import { lockPayment } from '../charges/charge.store.js';
 import { statement, type Tx } from '../database/transaction.js';
 import type { Order } from '../orders/order.js';
-import { lockOrder } from '../orders/order.store.js';
 import { RefundEntity, toRefund } from './refund.entity.js';
 import { isRefundId, type Refund, type RefundStatus } from './refund.js';
 
@@ -11,16 +8,6 @@ import { isRefundId, type Refund, type RefundStatus } from './refund.js';
  * Locks are taken in one order everywhere: the order, then its charge, then the refund. Whoever holds the order is
  * alone with all its refunds, so what is read after that is true until the transaction ends.
  */
-
-/** Locks the order of a charge. @returns undefined where the tenant has no such charge */
-export async function lockPayment(tx: Tx, tenantId: string, chargeId: string): Promise<Payment | undefined> {
-  if (!isChargeId(chargeId)) return undefined;
-  const found = await tx.manager.findOneBy(ChargeEntity, { tenantId, id: chargeId });
-  const order = found && (await lockOrder(tx, tenantId, found.orderId)); // a charge never changes its order
-  if (!order) return undefined;
-  const charge = await tx.manager.findOneByOrFail(ChargeEntity, { tenantId, id: chargeId });
-  return { order, charge: toCharge(charge) };
-}
 
 /** Locks the order of a refund. @returns undefined where the tenant has no such refund */
 export async function lockRefund(
