@@ -1,6 +1,7 @@
 import type { DynamicModule } from '@nestjs/common';
 import { ChargeEntity } from './charges/charge.entity.js';
 import { ChargesModule, ChargesRoutes } from './charges/charges.module.js';
+import { ReconcilerModule } from './charges/reconciler.module.js';
 import { CheckoutModule, CheckoutRoutes } from './checkout/checkout.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
@@ -16,6 +17,7 @@ import { ReceiptsModule } from './receipts/receipts.module.js';
 import { RefundEntity } from './refunds/refund.entity.js';
 import { RefundsModule, RefundsRoutes } from './refunds/refunds.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
+import { WebhooksModule, WebhooksRoutes } from './webhooks/webhooks.module.js';
 
 /** What repositories read. */
 export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity, RefundEntity];
@@ -24,7 +26,7 @@ export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity, RefundEntit
 const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule, IdempotencyModule];
 
 /** What answers clients. */
-const API = [OrdersRoutes, ChargesRoutes, RefundsRoutes, CheckoutRoutes, OperatorRoutes];
+const API = [OrdersRoutes, ChargesRoutes, RefundsRoutes, CheckoutRoutes, WebhooksRoutes, OperatorRoutes];
 
 /** What works in the background, in any number of copies. */
 const WORKER = [
@@ -33,6 +35,8 @@ const WORKER = [
   RefundsModule,
   CheckoutModule,
   RecoveryModule,
+  ReconcilerModule,
+  WebhooksModule,
   RelayModule,
   ReceiptsModule,
 ];

@@ -5,6 +5,7 @@ import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
 import { OperationRunner } from './operation-runner.js';
 import { Operations } from './operations.js';
+import { Resumer } from './resumer.js';
 import { ReviewStore } from './review.store.js';
 import { Reviews } from './reviews.js';
 
@@ -17,10 +18,11 @@ import { Reviews } from './reviews.js';
     LocalWork,
     OperationRunner,
     Operations,
+    Resumer,
     Reviews,
     ReviewStore,
     Decisions,
   ],
-  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations, Reviews, Decisions],
+  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations, Resumer, Reviews, Decisions],
 })
 export class IdempotencyModule {}
