@@ -32,12 +32,15 @@ export class ReaperStore {
     return rows.map(({ tenantId }) => tenantId);
   }
 
-  /** Deletes the oldest, at most `limit`, each batch a transaction of its own. @returns how many */
-  async remove({ remove, days }: Kept, tenantId: string, limit: number): Promise<number> {
-    const rows = await this.database.query(remove, [tenantId, days, limit]);
+  /** Deletes one batch, the oldest first, in a transaction of its own. @returns how many */
+  async remove({ remove, days }: Kept, tenantId: string): Promise<number> {
+    const rows = await this.database.query(remove, [tenantId, days]);
     return rows.length;
   }
 }
+
+/** Small, so that no transaction holds many locks. Not a parameter: plans that are kept would guess at it, too high. */
+const BATCH = 500;
 
 interface Reaping {
   readonly table: string;
@@ -72,7 +75,7 @@ function reaping({ table, key, since, served, only = 'true' }: Reaping): Pick<Ke
       `WITH served AS MATERIALIZED (
          SELECT tenant_id, ${key} FROM ${table} AS candidate
           WHERE tenant_id = $1 AND ${served} AND ${before('$2')} AND ${only}
-          ORDER BY ${since} LIMIT $3
+          ORDER BY ${since} LIMIT ${BATCH}
           FOR UPDATE SKIP LOCKED
        )
        DELETE FROM ${table} WHERE (tenant_id, ${key}) IN (SELECT tenant_id, ${key} FROM served)

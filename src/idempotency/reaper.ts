@@ -4,9 +4,6 @@ import { ReaperStore, type Kept } from './reaper.store.js';
 /** Rows deleted in one round. */
 export type ReaperCounts = Record<Kept['name'], number>;
 
-/** Small, so that no transaction holds many locks; the next batch follows at once while there is one. */
-const BATCH = 500;
-
 /**
  * Deletes what has been kept long enough: finished keys past their retention, sent and applied messages. Whether a key
  * has expired is decided when it is read, so a client never sees whether the reaper has come by. It deletes rows of
@@ -16,13 +13,13 @@ const BATCH = 500;
 export class Reaper {
   constructor(private readonly store: ReaperStore) {}
 
-  /** One batch of each kind for each tenant; what is left is the next round's. */
+  /** One batch of each kind for each tenant; what is left is for the next round, which then follows at once. */
   async runOnce(signal: AbortSignal = new AbortController().signal): Promise<ReaperCounts> {
     const counts = { keys: 0, outbox: 0, inbox: 0 };
     for (const kept of this.store.kept) {
       for (const tenantId of await this.store.tenantsWith(kept)) {
         if (signal.aborted) return counts;
-        counts[kept.name] += await this.store.remove(kept, tenantId, BATCH);
+        counts[kept.name] += await this.store.remove(kept, tenantId);
       }
     }
     return counts;

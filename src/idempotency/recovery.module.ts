@@ -9,7 +9,7 @@ import { ReaperStore } from './reaper.store.js';
 const REAPER_IDLE_MS = 60_000;
 
 /** The completer and the reaper at work, for the worker role. */
-@Module({ providers: [AbandonedKeyStore, Completer, ReaperStore, Reaper], exports: [Completer, Reaper] })
+@Module({ providers: [AbandonedKeyStore, Completer, ReaperStore, Reaper] })
 export class RecoveryModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loops: readonly BackgroundLoop[];
 
