@@ -1,3 +1,4 @@
+import type { DynamicModule } from '@nestjs/common';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { startMockProvider, type LedgerEntry, type MockProvider } from './mock-provider.js';
 import { startApi, type ApiOptions, type StartedApi } from './start-api.js';
@@ -12,9 +13,13 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-export async function openShop(options: Partial<ApiOptions> = {}): Promise<Shop> {
+/** `modules` adds what only the test has. */
+export async function openShop(
+  options: Partial<ApiOptions> = {},
+  modules: DynamicModule['imports'] = [],
+): Promise<Shop> {
   const [db, provider] = await Promise.all([createTestDatabase(), startMockProvider()]);
-  const api = await startApi({ databaseUrl: db.url, providerUrl: provider.url, ...options });
+  const api = await startApi({ databaseUrl: db.url, providerUrl: provider.url, ...options }, modules);
   return {
     db,
     provider,

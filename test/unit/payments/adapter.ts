@@ -1,23 +1,28 @@
-import { loadConfig } from '../../../src/config/config.js';
+import { loadConfig, type Config } from '../../../src/config/config.js';
 import type { ChargeRequest, RefundRequest } from '../../../src/payments/payment-provider.js';
 import { StripeProvider } from '../../../src/payments/stripe-provider.js';
 
-/** The adapter as the service configures it, at a provider of the test's own. */
-export function adapterAt(
+/** What an adapter needs to be told; the rest is there because the whole is checked. */
+export function configAt(
   url: string,
+  webhookSecrets = '',
   { timeoutSeconds = 5, apiKey = 'sk_test_adapter' } = {},
-): StripeProvider {
-  return new StripeProvider(
-    loadConfig({
-      DATABASE_URL: 'postgres://localhost/unused',
-      SMTP_URL: 'smtp://localhost',
-      HASH_SECRET: 'x'.repeat(32),
-      PROVIDER_KEY_PREFIX: 'test',
-      STRIPE_API_URL: url,
-      STRIPE_API_KEY: apiKey,
-      PROVIDER_TIMEOUT_SECONDS: String(timeoutSeconds),
-    }),
-  );
+): Config {
+  return loadConfig({
+    DATABASE_URL: 'postgres://localhost/unused',
+    SMTP_URL: 'smtp://localhost',
+    HASH_SECRET: 'x'.repeat(32),
+    PROVIDER_KEY_PREFIX: 'test',
+    STRIPE_API_URL: url,
+    STRIPE_API_KEY: apiKey,
+    STRIPE_WEBHOOK_SECRETS: webhookSecrets,
+    PROVIDER_TIMEOUT_SECONDS: String(timeoutSeconds),
+  });
+}
+
+/** The adapter as the service configures it, at a provider of the test's own. */
+export function adapterAt(url: string, settings: { timeoutSeconds?: number; apiKey?: string } = {}) {
+  return new StripeProvider(configAt(url, '', settings));
 }
 
 let count = 0;
