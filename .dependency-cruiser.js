@@ -1,13 +1,13 @@
 /**
  * Imports run one way:
  *
- *   main, app.module → operator, checkout → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
+ *   main, app.module → operator, webhooks, checkout → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
  *                    → tenancy → background, database, http → config
  *
  * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
  * runs the other way.
  */
-const CONSUMERS = 'operator|checkout|orders|charges|refunds';
+const CONSUMERS = 'operator|checkout|webhooks|orders|charges|refunds';
 const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts';
 
 /** `only('ledger', ['database'])`: src/ledger may import itself and src/database, and nothing else of ours. */

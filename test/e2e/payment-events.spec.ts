@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto';
+import { saveSettled } from '../../src/charges/charge.store.js';
+import { get, post } from '../support/checkout.js';
+import { openEventShop, type EventShop } from '../support/event-shop.js';
+import { eventAbout, eventOf, intentOf, subscribe } from '../support/webhooks.js';
+
+type Json = Record<string, unknown>;
+
+let shop: EventShop;
+beforeAll(async () => void (shop = await openEventShop()));
+afterAll(() => shop.close());
+afterEach(() => shop.clean());
+
+describe('An event about a charge in doubt', () => {
+  it('finishes its key, once, with the reply that the lost answer would have had [Q-6, W-7, F-61]', async () => {
+    const key = randomUUID();
+    const chargeId = await shop.inDoubt(key);
+    const { order_id: orderId } = await shop.chargeRow(chargeId);
+    const calls = (await shop.chargesOf(orderId))[0]!.calls;
+    const event = eventAbout(await intentOf(shop.provider, chargeId));
+    expect([await shop.told(event), await shop.told(event)]).toEqual([204, 204]);
+    expect(await shop.consume()).toMatchObject({ claimed: 1, applied: 1 });
+
+    const answer = await shop.checkout(key);
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('idempotent-replayed')).toBe('true');
+    expect(answer.headers.get('location')).toBe(`/v1/orders/${orderId}`);
+    expect(answer.body).toMatchObject({
+      order: { id: orderId, status: 'paid' },
+      charge: { id: chargeId, status: 'succeeded' },
+    });
+    await shop.expectPaidOnce(orderId);
+    expect((await shop.chargesOf(orderId))[0]!.calls).toBe(calls);
+    expect(await shop.reviews()).toEqual([]);
+  });
+
+  it('that was declined finishes its key with the decline, which is replayed', async () => {
+    const key = randomUUID();
+    const chargeId = await shop.inDoubt(key, { paymentMethod: 'pm_card_chargeDeclined' });
+    await shop.told(eventAbout(await intentOf(shop.provider, chargeId)));
+    await shop.consume();
+    const answer = await shop.checkout(key, { paymentMethod: 'pm_card_chargeDeclined' });
+    expect([answer.status, answer.body.code]).toEqual([402, 'card_declined']);
+    expect(answer.headers.get('idempotent-replayed')).toBe('true');
+    expect(await shop.chargeRow(chargeId)).toMatchObject({ status: 'declined' });
+  });
+
+  it('leaves a key that somebody holds alone, and comes back to it [F-60, F-61]', async () => {
+    await subscribe(shop.provider, shop.api.url);
+    await shop.provider.fault('delay', { times: 1, delayMs: 1_000 });
+    const key = randomUUID();
+    const slow = shop.checkout(key);
+    while ((await shop.inbox()).length === 0); // the provider told before it answered
+    const before = await shop.db.sql('SELECT version, attempts FROM idempotency_keys WHERE key = $1', [key]);
+    expect(await shop.consume()).toMatchObject({ claimed: 1, putBack: 1, applied: 0 });
+    expect(await shop.inbox()).toMatchObject([{ attempts: 0, last_error: 'its key is held' }]);
+    expect(await shop.db.sql('SELECT version, attempts FROM idempotency_keys WHERE key = $1', [key])).toEqual(
+      before,
+    );
+
+    const answer = await slow;
+    expect(answer.status).toBe(201);
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    await shop.expectPaidOnce(answer.body.order.id);
+    await subscribe(shop.provider, 'http://127.0.0.1:9');
+  });
+
+  it('takes over where the lease is over; the owner that wakes changes nothing, and sends what is stored [F-60]', async () => {
+    await shop.provider.fault('delay', { times: 1, delayMs: 1_500 });
+    const key = randomUUID();
+    const slow = shop.checkout(key);
+    const pending = async () => (await get(`${shop.api.url}/v1/idempotency-keys?key=${key}`)).body.charge?.id;
+    while (!(await pending()));
+    const chargeId = await pending();
+    while (
+      (await shop.provider.ledger()).charges.every(({ metadata }) => metadata['charge_id'] !== chargeId)
+    );
+    await shop.db.sql("UPDATE idempotency_keys SET locked_until = now() - interval '1 s' WHERE key = $1", [
+      key,
+    ]);
+    await shop.told(eventAbout(await intentOf(shop.provider, chargeId)));
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    const finished = await shop.db.sql('SELECT * FROM idempotency_keys WHERE key = $1', [key]);
+
+    const answer = await slow;
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('idempotent-replayed')).toBe('true');
+    expect(await shop.db.sql('SELECT * FROM idempotency_keys WHERE key = $1', [key])).toEqual(finished);
+    await shop.expectPaidOnce(answer.body.order.id);
+  });
+
+  it('races with the owner, and whoever wins, the order is paid once [F-60, F-61]', async () => {
+    await subscribe(shop.provider, shop.api.url);
+    let racing = true;
+    const consuming = (async () => {
+      while (racing) await shop.consume();
+    })();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => shop.checkout()));
+    while ((await shop.db.sql('SELECT 1 FROM inbox_messages WHERE applied_at IS NOT NULL')).length < 20);
+    racing = false;
+    await consuming;
+    await subscribe(shop.provider, 'http://127.0.0.1:9');
+    for (const answer of answers) {
+      expect(answer.status).toBe(201);
+      await shop.expectPaidOnce(answer.body.order.id);
+    }
+    expect(await shop.reviews()).toEqual([]);
+  }, 30_000);
+
+  it('whose key a person is to decide about leaves it to the person', async () => {
+    const key = randomUUID();
+    const chargeId = await shop.inDoubt(key);
+    await shop.db.sql("UPDATE idempotency_keys SET status = 'review', locked_until = NULL WHERE key = $1", [
+      key,
+    ]);
+    await shop.db.sql("UPDATE charges SET status = 'review' WHERE id = $1", [chargeId]);
+    await shop.told(eventAbout(await intentOf(shop.provider, chargeId)));
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    expect(await shop.chargeRow(chargeId)).toMatchObject({ status: 'review' });
+    expect((await shop.checkout(key)).body.code).toBe('idempotency_key_under_review');
+  });
+});
+
+describe('Events out of order', () => {
+  const states = {
+    requires_action: { status: 'requires_action' },
+    processing: { status: 'processing', next_action: null },
+    succeeded: { status: 'succeeded', amount_received: 1700, next_action: null },
+    canceled: { status: 'canceled', next_action: null },
+    failed: {
+      status: 'requires_payment_method',
+      next_action: null,
+      last_payment_error: { type: 'card_error', code: 'card_declined', message: 'No.' },
+    },
+  };
+  type State = keyof typeof states;
+
+  it.each<[string, ...State[]]>([
+    ['succeeded', 'requires_action', 'processing', 'succeeded'],
+    ['succeeded', 'requires_action', 'succeeded', 'processing'],
+    ['succeeded', 'processing', 'requires_action', 'succeeded'],
+    ['succeeded', 'processing', 'succeeded', 'requires_action'],
+    ['succeeded', 'succeeded', 'requires_action', 'processing'],
+    ['succeeded', 'succeeded', 'processing', 'requires_action'],
+    ['succeeded', 'succeeded', 'failed', 'succeeded'],
+    ['declined', 'failed', 'processing', 'requires_action'],
+    ['declined', 'processing', 'failed', 'processing'],
+    ['canceled', 'canceled', 'requires_action', 'processing', 'failed'],
+  ])('end in %s: %s, %s, %s [W-9, ST-7, F-60]', async (end, ...order) => {
+    const { body } = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_authenticationRequired' });
+    const intent = await intentOf(shop.provider, body.charge.id);
+    for (const state of order) {
+      expect(await shop.told(eventAbout(intent, states[state]))).toBe(204);
+      expect(await shop.consume()).toMatchObject({ applied: 1 });
+    }
+    expect(await shop.chargeRow(body.charge.id)).toMatchObject({ status: end });
+    if (end === 'succeeded') await shop.expectPaidOnce(body.order.id);
+    else
+      expect(await shop.db.sql('SELECT status FROM orders WHERE id = $1', [body.order.id])).toEqual([
+        { status: 'pending' },
+      ]);
+    expect(await shop.reviews()).toEqual([]);
+  });
+
+  it('could not move a charge back either: the database asks what it was [ST-7]', async () => {
+    const { body } = await shop.checkout();
+    const stepBack = shop.db.database.transaction(async (tx) =>
+      saveSettled(tx, 'acme', { ...body.charge, status: 'canceled' }, ['requires_action', 'processing']),
+    );
+    await expect(stepBack).rejects.toThrow('charge_settle changed 0 rows');
+    await shop.expectPaidOnce(body.order.id);
+  });
+
+  it('about a refund end in the right state as well [W-9]', async () => {
+    const { body: paid } = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_pendingRefund' });
+    const answer = await post(`${shop.api.url}/v1/charges/${paid.charge.id}/refunds`, {});
+    expect([answer.status, answer.body.status]).toEqual([201, 'pending']);
+    const { refunds } = await shop.provider.ledger();
+    const { id } = refunds.find(({ metadata }) => metadata['refund_id'] === answer.body.id)!;
+    const read = async () =>
+      (await (
+        await fetch(`${shop.provider.url}/v1/refunds/${id}`, {
+          headers: { Authorization: 'Bearer sk_test_1' },
+        })
+      ).json()) as Json;
+    const pending = await read();
+    await fetch(`${shop.provider.url}/_settle/${id}`, { method: 'POST' });
+    await shop.told(eventOf('refund.updated', await read()));
+    await shop.consume();
+    await shop.told(eventOf('refund.created', pending));
+    await shop.consume();
+    expect(await shop.db.sql('SELECT status FROM refunds WHERE id = $1', [answer.body.id])).toEqual([
+      { status: 'succeeded' },
+    ]);
+    expect(await shop.db.sql('SELECT kind FROM ledger_entries WHERE subject = $1', [answer.body.id])).toEqual(
+      [{ kind: 'refund' }],
+    );
+  });
+});
+
+describe('An event that disagrees with our record', () => {
+  let charge: Json;
+  let intent: Json;
+  let key: string;
+  beforeEach(async () => {
+    key = randomUUID();
+    const { body } = await shop.checkout(key, { paymentMethod: 'pm_card_authenticationRequired' });
+    charge = body.charge as Json;
+    intent = await intentOf(shop.provider, body.charge.id);
+  });
+  const paid = { status: 'succeeded', next_action: null, amount_received: 1700 };
+
+  it.each([
+    ['amount', { ...paid, amount: 1, amount_received: 1 }],
+    ['amount_received', { ...paid, amount_received: 1 }],
+    ['currency', { ...paid, currency: 'usd' }],
+    ['payment', { ...paid, id: 'pi_another' }],
+  ])('in the %s opens a review, and is not applied [W-13]', async (differs, changes) => {
+    await shop.told(eventAbout(intent, changes));
+    const before = await shop.books();
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    expect(await shop.books()).toEqual(before);
+    expect(await shop.reviews()).toMatchObject([
+      {
+        subject_kind: 'charge',
+        subject_id: charge['id'],
+        reason: 'provider_contradicts',
+        evidence: { differs: expect.stringContaining(differs), provider: { chargeId: charge['id'] } },
+      },
+    ]);
+  });
+
+  it('in the order opens a review, and is not applied [W-13]', async () => {
+    const metadata = { ...(intent['metadata'] as Json), order_id: 'ord_another' };
+    await shop.told(eventAbout(intent, { ...paid, metadata }));
+    await shop.consume();
+    expect(await shop.reviews()).toMatchObject([{ reason: 'provider_contradicts' }]);
+    expect(await shop.chargeRow(charge['id'] as string)).toMatchObject({ status: 'requires_action' });
+  });
+
+  it('while its key is in doubt is not what the key hears [W-13]', async () => {
+    const doubted = randomUUID();
+    const chargeId = await shop.inDoubt(doubted);
+    await shop.told(eventAbout(await intentOf(shop.provider, chargeId), { amount: 1, amount_received: 1 }));
+    await shop.consume();
+    expect(await shop.chargeRow(chargeId)).toMatchObject({ status: 'unknown' });
+    expect(await shop.reviews()).toMatchObject([{ subject_id: chargeId, reason: 'provider_contradicts' }]);
+    expect((await shop.checkout(doubted)).status).toBe(201); // the provider itself says otherwise
+  });
+
+  it.each([
+    ['charge', 'payment_intent.succeeded', { charge_id: 'ch_01kbn9sg6de5pv2m8w4f3tqz7x' }],
+    ['charge', 'payment_intent.succeeded', { charge_id: '\0' }],
+    ['refund', 'refund.updated', { refund_id: 're_01kbn9sg6de5pv2m8w4f3tqz7x' }],
+  ])('on a %s that we do not have opens a review [W-13, F-63]', async (what, type, ids) => {
+    const object = { ...intent, ...paid, metadata: { tenant_id: 'acme', ...ids } };
+    const event = eventOf(type, object);
+    expect(await shop.told(event)).toBe(204);
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    expect(await shop.reviews()).toMatchObject([
+      { subject_kind: 'event', subject_id: event['id'], reason: `${what}_unknown` },
+    ]);
+  });
+
+  it.each(['declined', 'canceled', 'rejected'])(
+    'by money for a charge that is %s opens a review: nobody is paid for an order that may be paid twice [W-13]',
+    async (status) => {
+      await shop.db.sql('UPDATE charges SET status = $2, next_action = NULL WHERE id = $1', [
+        charge['id'],
+        status,
+      ]);
+      await shop.told(eventAbout(intent, paid));
+      const before = await shop.books();
+      await shop.consume();
+      expect(await shop.books()).toEqual(before);
+      expect(await shop.reviews()).toMatchObject([
+        { subject_id: charge['id'], reason: 'charged_after_all', evidence: { ours: { status } } },
+      ]);
+    },
+  );
+
+  it('is asked about once, however often it comes', async () => {
+    for (let times = 0; times < 3; times++) {
+      await shop.told(eventAbout(intent, { ...paid, amount: 1, amount_received: 1 }));
+      await shop.consume();
+    }
+    expect(await shop.reviews()).toHaveLength(1);
+  });
+});
