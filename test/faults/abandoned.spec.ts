@@ -128,8 +128,11 @@ describe.each([
   });
 });
 
+/** Above what the tests try before they let a key be finished. */
+const MAX_TRIES = 6;
+
 describe('Workers', () => {
-  beforeAll(() => open({}));
+  beforeAll(() => open({ COMPLETER_MAX_TRIES: String(MAX_TRIES) }));
   afterAll(() => system.stop());
   afterEach(async () => {
     await system.provider.clearFaults();
@@ -191,22 +194,48 @@ describe('Workers', () => {
     expect((await chargesOf(order.id))[0]).toMatchObject({ calls: 2 });
   });
 
-  it('ask a person where nothing is found past that window; its client is told, and nothing is charged [P-9, Q-4]', async () => {
+  it.each([
+    ['drop_before', 2, 'may have acted'],
+    ['rate_limit', 1, 'surely did nothing'],
+  ])(
+    'ask a person where nothing is found past that window, after %s (%d), which %s [P-9, Q-4]',
+    async (kind, times) => {
+      const key = randomUUID();
+      await system.provider.fault(kind, { times });
+      await system.provider.fault('search_down', { times: 1 });
+      expect((await checkout(key)).status).toBe(503);
+      await system.provider.clearFaults();
+      await windowPasses(key);
+      await system.addWorker();
+      await allDue();
+      await expectUnderReview(key);
+    },
+  );
+
+  it('look again while the look-ups fail, past that window too, and ask a person at the cap [P-9, Q-4]', async () => {
     const key = randomUUID();
     await system.provider.fault('drop_before', { times: 2 });
-    await system.provider.fault('search_down', { times: 1 });
+    await system.provider.fault('search_down', { times: 1_000 });
     expect((await checkout(key)).status).toBe(503);
-    await system.provider.clearFaults();
     await windowPasses(key);
     await system.addWorker();
+    for (let tries = 1; tries < MAX_TRIES; tries++) {
+      await allDue();
+      await rowWhere(key, (found) => found.doubtful_tries === tries && found.locked_until === null);
+    }
+    expect((await checkout(key)).body.code).toBe('outcome_unknown');
     await allDue();
+    await expectUnderReview(key);
+  });
+
+  async function expectUnderReview(key: string): Promise<void> {
     await rowWhere(key, ({ status }) => status === 'review');
     const held = await checkout(key);
     expect([held.status, held.body.code]).toEqual([409, 'idempotency_key_under_review']);
     const { charge } = await truth(key);
     expect(charge).toMatchObject({ status: 'review' });
     expect(await chargesOf(charge.orderId)).toEqual([]);
-  });
+  }
 
   const windowPasses = (key: string) =>
     system.database.sql(
