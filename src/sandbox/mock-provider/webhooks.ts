@@ -125,6 +125,7 @@ export class Webhooks {
           'Stripe-Signature': sign(body, secret),
         },
         body,
+        redirect: 'manual', // to be sent elsewhere is not to be taken
         signal: AbortSignal.any([this.closing.signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       await answer.arrayBuffer(); // so that the connection can be used again
