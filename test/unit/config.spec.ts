@@ -1,6 +1,6 @@
 import { getMetadataStorage } from 'class-validator';
 import { readFile } from 'node:fs/promises';
-import { ConfigError, loadConfig, SANDBOX_SECRET } from '../../src/config/config.js';
+import { ConfigError, loadConfig, SANDBOX_OPERATOR_TOKEN, SANDBOX_SECRET } from '../../src/config/config.js';
 import { Environment } from '../../src/config/environment.js';
 
 const ENOUGH = {
@@ -99,12 +99,18 @@ describe('The configuration', () => {
     expect(problems.join()).not.toContain('hunter2');
   });
 
-  it('refuses the fault points and the sandbox secret in production', () => {
-    const risky = { ...ENOUGH, FAULTS: 'on', HASH_SECRET: SANDBOX_SECRET };
+  it('refuses the fault points and the secrets of the sandbox in production', () => {
+    const risky = {
+      ...ENOUGH,
+      FAULTS: 'on',
+      HASH_SECRET: SANDBOX_SECRET,
+      OPERATOR_TOKENS: `op_of_ada_0123456, ${SANDBOX_OPERATOR_TOKEN}`,
+    };
     expect(problemsOf({ ...risky, NODE_ENV: 'development' })).toEqual([]);
     expect(problemsOf({ ...risky, NODE_ENV: 'production' })).toEqual([
       expect.stringContaining('FAULTS'),
       expect.stringContaining('HASH_SECRET'),
+      expect.stringContaining('OPERATOR_TOKENS'),
     ]);
   });
 
@@ -116,6 +122,19 @@ describe('The configuration', () => {
     ['', false],
   ])('reads the switch "%s" as %s', (word, value) => {
     expect(loadConfig({ ...ENOUGH, FAULTS: word }).faults).toBe(value);
+  });
+
+  it('takes several operator tokens, each long enough not to be guessed, and nobody where none is named', () => {
+    const tokens = (text: string) => loadConfig({ ...ENOUGH, OPERATOR_TOKENS: text }).operatorTokens;
+    expect(tokens('')).toEqual([]);
+    expect(tokens('op_of_ada_0123456, op_of_grace_45678,')).toEqual([
+      'op_of_ada_0123456',
+      'op_of_grace_45678',
+    ]);
+    for (const wrong of ['short', 'op_of_ada_0123456,short', 'op_of_ada 0123456', 'op_of_ada_0123456;'])
+      expect(problemsOf({ ...ENOUGH, OPERATOR_TOKENS: wrong })).toEqual([
+        expect.stringContaining('OPERATOR_TOKENS must be'),
+      ]);
   });
 
   it('takes several webhook secrets, so that one can be replaced while both work', () => {

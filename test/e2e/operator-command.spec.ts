@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { heldCheckout, OPERATORS, type Held } from '../support/operator.js';
+import { RecoveryParts } from '../support/recovery-parts.module.js';
+import { openShop, type Shop } from '../support/shop.js';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+describe('npm run operator', () => {
+  let shop: Shop;
+  let held: Held;
+  beforeAll(async () => {
+    shop = await openShop({ ROLE: 'api', OPERATOR_TOKENS: OPERATORS.ada }, [RecoveryParts]);
+    held = await heldCheckout(shop);
+  });
+  afterAll(() => shop.close());
+
+  function run(args: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+    return promisify(execFile)(process.execPath, ['scripts/operator.mjs', ...args.split(' ')], {
+      env: { OPERATOR_URL: shop.api.url, OPERATOR_TOKEN: OPERATORS.ada, ...env },
+    }).then(
+      (output) => ({ code: 0, ...output }),
+      (error: Ended) => error,
+    );
+  }
+
+  it('shows reviews for people to read, and as the API has them', async () => {
+    const { stdout } = await run('reviews --status open');
+    for (const part of [held.review.id, 'tries_used_up', held.review.charge.id, '1700 eur', 'key claimed by'])
+      expect(stdout).toContain(part);
+    expect(JSON.parse((await run('reviews --json')).stdout).data[0]).toEqual(held.review);
+  });
+
+  it('decides, and says who did', async () => {
+    const args = `decide ${held.review.id} mark_succeeded ${held.made!.id} --note seen`;
+    const { code, stdout } = await run(args);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/mark_succeeded pi_\w+, by operator \w{8} at .*: seen/),
+    ]);
+    expect((await held.retry()).status).toBe(201);
+    expect((await run('reviews --status open')).stdout).toBe('There are none.\n');
+  });
+
+  it('requeues and purges', async () => {
+    await shop.db.sql('UPDATE outbox_messages SET dead_at = now(), due_at = NULL');
+    const [id] = /msg_\w+/.exec((await run('dead-letters')).stdout) ?? [];
+    expect((await run(`requeue ${id}`)).stdout).toContain('due at');
+    expect((await run(`purge ${id}`)).stderr).toContain('message_not_dead');
+    await shop.db.sql('UPDATE outbox_messages SET dead_at = now(), due_at = NULL');
+    expect((await run(`purge ${id}`)).stdout).toBe(`${id} is deleted\n`);
+    expect((await run('dead-letters')).stdout).toBe('There are none.\n');
+  });
+
+  it.each([
+    ['', {}, 2, /dead-letters/],
+    ['explode', {}, 2, /dead-letters/],
+    ['decide', {}, 1, /Which one/],
+    ['decide rev_1 retry', {}, 1, /404 review_not_found/],
+    ['reviews --status closed', {}, 1, /400 validation_failed/],
+    ['reviews', { OPERATOR_TOKEN: '' }, 1, /401 unauthenticated/], // the sandbox's, which is none here
+    ['reviews', { OPERATOR_URL: 'http://127.0.0.1:9' }, 1, /does not answer.*OPERATOR_URL/],
+  ])('says what is wrong: "%s" %j', async (args, env, code, message) => {
+    const ended = await run(args, env);
+    expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringMatching(message)]);
+  });
+});
