@@ -72,6 +72,7 @@ const INSERT = statement(
      WHERE status IN ('pending', 'unknown', 'requires_action', 'processing', 'succeeded', 'review') DO NOTHING`,
 );
 
+/** Where it is open now, an event will tell what became of it; the provider is asked once that should have come. */
 const SETTLE = statement(
   'charge_settle',
   `UPDATE charges SET status = $3, provider_id = $4, next_action = $5, failure = $6,

@@ -101,5 +101,6 @@ const COUNTED = {
   moved: 'settled',
   unchanged: 'waiting',
   unsettled: 'waiting',
+  under_review: 'waiting',
   contradicted: 'questioned',
 } as const;

@@ -9,9 +9,9 @@ import { completePayment, type Payment } from './payment.js';
 /**
  * - `moved`: and everything that follows from it is written. `unchanged`: we knew, or know more.
  * - `contradicted`: both cannot be true; a review is open, and nothing was applied.
- * - `unsettled`: its key is not finished, and has to hear of it first.
+ * - `unsettled`: its key is not finished, and has to hear of it first. `under_review`: a person has to decide first.
  */
-export type Settlement = 'moved' | 'unchanged' | 'contradicted' | 'unsettled';
+export type Settlement = 'moved' | 'unchanged' | 'contradicted' | 'unsettled' | 'under_review';
 
 /**
  * What became of a charge after its key was answered: the customer authenticated, or did not, the bank took its time.
@@ -27,6 +27,7 @@ export function settleOpenCharge(
   outcome: SettledOutcome,
 ): Settlement {
   if (isUnsettled(before)) return 'unsettled';
+  if (before.status === 'review') return 'under_review';
   const after = settled(before, outcome);
   if (isAnother(before, after) || contradicts(before.status, after.status)) {
     ask(tx, tenantId, before, after);

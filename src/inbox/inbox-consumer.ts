@@ -10,6 +10,9 @@ export type InboxCounts = Record<'claimed' | 'applied' | 'failed' | 'putBack' | 
 /** Messages of one tenant in one claim: with the numbers below they are through long before the lease ends. */
 const BATCH = 50;
 
+/** What failed so often, over a quarter of an hour or so, will not mend itself: somebody should be told. */
+const MANY_TRIES = 10;
+
 /** Each uses one connection of the pool at a time. */
 const TENANTS_AT_ONCE = 2;
 const MESSAGES_AT_ONCE = 4;
@@ -66,7 +69,8 @@ export class InboxConsumer {
 
   private async afterFailure(message: ReceivedMessage, error: unknown): Promise<'failed'> {
     const { tenantId, source, id, attempts } = message;
-    this.logger.warn({ msg: 'message not applied', tenantId, source, id, attempts, err: error });
+    const level = attempts < MANY_TRIES ? 'warn' : 'error';
+    this.logger[level]({ msg: 'message not applied', tenantId, source, id, attempts, err: error });
     await this.store.fail(message, nameOf(error), backoffSeconds(attempts));
     return 'failed';
   }

@@ -22,6 +22,9 @@ const HELD_KEY_PAUSE_SECONDS = 2;
 /** One that somebody else has to finish first (the completer, an earlier build) takes longer. */
 const UNFINISHED_KEY_PAUSE_SECONDS = 5;
 
+/** A person takes their time. Afterwards the event is looked at again, in case it says otherwise than they did. */
+const REVIEW_PAUSE_SECONDS = 600;
+
 /** Applies what the provider says of our charges. */
 @Injectable()
 export class ChargeNewsHandler {
@@ -67,6 +70,7 @@ export class ChargeNewsHandler {
     }
     const settlement = settleOpenCharge(tx, this.outbox, tenantId, payment, outcome);
     if (settlement === 'unsettled') throw new NotYet('its key is not finished', UNFINISHED_KEY_PAUSE_SECONDS);
+    if (settlement === 'under_review') throw new NotYet('a person is to decide', REVIEW_PAUSE_SECONDS);
   }
 
   private async unfinishedKey(

@@ -107,17 +107,23 @@ describe('An event about a charge in doubt', () => {
     expect(await shop.reviews()).toEqual([]);
   }, 30_000);
 
-  it('whose key a person is to decide about leaves it to the person', async () => {
+  it('whose key a person is to decide about leaves it to the person, and is looked at again afterwards', async () => {
     const key = randomUUID();
     const chargeId = await shop.inDoubt(key);
-    await shop.db.sql("UPDATE idempotency_keys SET status = 'review', locked_until = NULL WHERE key = $1", [
-      key,
-    ]);
-    await shop.db.sql("UPDATE charges SET status = 'review' WHERE id = $1", [chargeId]);
+    const status = (ofKey: string, ofCharge: string) =>
+      shop.db.sql(
+        `WITH key AS (UPDATE idempotency_keys SET status = $2, locked_until = NULL WHERE key = $1)
+         UPDATE charges SET status = $3 WHERE idempotency_key = $1`,
+        [key, ofKey, ofCharge],
+      );
+    await status('review', 'review');
     await shop.told(eventAbout(await intentOf(shop.provider, chargeId)));
-    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    expect(await shop.consume()).toMatchObject({ putBack: 1 });
     expect(await shop.chargeRow(chargeId)).toMatchObject({ status: 'review' });
     expect((await shop.checkout(key)).body.code).toBe('idempotency_key_under_review');
+    await status('in_progress', 'rejected'); // they decided that nothing was charged
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    expect(await shop.reviews()).toMatchObject([{ subject_id: chargeId, reason: 'charged_after_all' }]);
   });
 });
 
