@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ACME, GLOBEX } from '../support/start-api.js';
+import type { Dice } from './dice.js';
+import { CHANGED_BODY, CUT_OFF, type Intent, type Journal, type Route, type Try } from './journal.js';
+import { authenticate, type Stage } from './stage.js';
+
+/** Above the deadline of a request; who waits longer has lost the connection. */
+const PATIENCE_MS = 8_000;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Where a request may be crashed by its header, beyond what the nemesis does at random moments. */
+const POINTS: Readonly<Record<Route, readonly string[]>> = {
+  checkout: ['phase.after_commit:order_created', 'call.before:charge', 'call.after:charge'],
+  order: [],
+  charge: ['phase.after_commit:charge_intended', 'call.before:charge', 'call.after:charge'],
+  refund: ['phase.after_commit:refund_reserved', 'call.before:refund', 'call.after:refund'],
+};
+const LAST_POINTS = ['phase.before_commit:finished', 'phase.after_commit:finished', 'reply.before_send'];
+const ACTIONS = { crash: 3, throw: 1, hang: 1, drop_db: 1, lose_reply: 1 };
+
+/** Buys, pays and refunds as a shop's server does: one key per intent, retried until an answer ends it. */
+export class Client {
+  /** @param stop no new intents; @param giveUp no more retries either */
+  constructor(
+    private readonly stage: Stage,
+    private readonly journal: Journal,
+    private readonly dice: Dice,
+    private readonly stop: AbortSignal,
+    private readonly giveUp: AbortSignal,
+  ) {}
+
+  async run(): Promise<void> {
+    while (!this.stop.aborted) {
+      const { tenant, key } = this.dice.happens(0.7) ? ACME : GLOBEX;
+      await this.shop(tenant, key);
+      await sleep(this.dice.between(10, 120));
+    }
+  }
+
+  private async shop(tenant: string, apiKey: string): Promise<void> {
+    const charge = this.dice.happens(0.7)
+      ? await this.checkOut(tenant, apiKey)
+      : await this.orderAndPay(tenant, apiKey);
+    if (!charge || this.stop.aborted) return;
+    if (charge.status === 'requires_action' && this.dice.happens(0.6))
+      await authenticate(this.stage, charge.id);
+    if (charge.status === 'succeeded' && this.dice.happens(0.25)) await this.refund(tenant, apiKey, charge);
+  }
+
+  private async checkOut(tenant: string, apiKey: string): Promise<PaidCharge | undefined> {
+    const body = { ...this.order(), paymentMethod: this.card() };
+    const seen = await this.want({ tenant, apiKey, route: 'checkout', path: '/v1/checkouts', body });
+    if (seen?.status === 402 && this.dice.happens(0.7))
+      return this.pay(tenant, apiKey, (JSON.parse(seen.body!) as { orderId: string }).orderId);
+    return seen?.status === 201 ? (JSON.parse(seen.body!) as { charge: PaidCharge }).charge : undefined;
+  }
+
+  private async orderAndPay(tenant: string, apiKey: string): Promise<PaidCharge | undefined> {
+    const seen = await this.want({ tenant, apiKey, route: 'order', path: '/v1/orders', body: this.order() });
+    if (seen?.status !== 201) return undefined;
+    return this.pay(tenant, apiKey, (JSON.parse(seen.body!) as { id: string }).id);
+  }
+
+  private async pay(tenant: string, apiKey: string, orderId: string): Promise<PaidCharge | undefined> {
+    const body = { orderId, paymentMethod: this.card() };
+    const seen = await this.want({ tenant, apiKey, route: 'charge', path: '/v1/charges', body });
+    return seen?.status === 201 ? (JSON.parse(seen.body!) as PaidCharge) : undefined;
+  }
+
+  private async refund(tenant: string, apiKey: string, { id, amount }: PaidCharge): Promise<void> {
+    const path = `/v1/charges/${id}/refunds`;
+    const part = () => ({ amount: Math.max(1, Math.floor(amount * this.dice.next())) });
+    const one = { tenant, apiKey, route: 'refund' as const, path };
+    if (this.dice.happens(0.3))
+      await Promise.all([this.want({ ...one, body: part() }), this.want({ ...one, body: part() })]);
+    else await this.want({ ...one, body: this.dice.happens(0.5) ? part() : {} });
+  }
+
+  /** @returns the answer that ended the intent; none where the client went away */
+  private async want(wish: Omit<Intent, 'tries' | 'key'>): Promise<Try | undefined> {
+    const intent = this.journal.open({ ...wish, key: randomUUID() });
+    const manner = this.dice.weighed({
+      plain: 66,
+      duplicates: 8,
+      cutsOff: 8,
+      leaves: 7,
+      changes: 5,
+      collides: 6,
+    });
+    switch (manner) {
+      case 'leaves':
+        intent.abandoned = true;
+        await this.cutOff(intent);
+        return undefined;
+      case 'cutsOff':
+        await this.cutOff(intent);
+        return this.insist(intent);
+      case 'duplicates':
+        await Promise.all([this.send(intent), this.send(intent), this.send(intent)]);
+        return this.insist(intent);
+      case 'collides':
+        await this.sameKeyElsewhere(intent);
+        return this.insist(intent);
+      case 'changes':
+        return this.insistThenChange(intent);
+      default:
+        return this.insist(intent);
+    }
+  }
+
+  /** The other tenant happens to use the same key, for an order of its own. */
+  private async sameKeyElsewhere({ tenant, key }: Intent): Promise<void> {
+    const other = tenant === ACME.tenant ? GLOBEX : ACME;
+    const wish = { tenant: other.tenant, apiKey: other.key, key, route: 'checkout' as const };
+    const body = { ...this.order(), paymentMethod: 'pm_card_visa' };
+    await this.insist(this.journal.open({ ...wish, path: '/v1/checkouts', body }));
+  }
+
+  private async insistThenChange(intent: Intent): Promise<Try | undefined> {
+    const final = await this.insist(intent);
+    const changed = { ...intent.body, amount: 1, metadata: { changed: 'yes' } };
+    if (final?.status === 201) await this.send(intent, { body: changed, note: CHANGED_BODY });
+    if (final) await this.send(intent);
+    return final;
+  }
+
+  private async insist(intent: Intent): Promise<Try | undefined> {
+    for (let tries = 1; !this.giveUp.aborted; tries++) {
+      const fault = this.stop.aborted || !this.dice.happens(0.02) ? undefined : this.fault(intent.route);
+      const seen = await this.send(intent, fault ? { fault } : {});
+      if (isFinal(seen)) return (intent.final ??= seen);
+      await sleep(this.dice.next() * Math.min(LONGEST_PAUSE_MS, 100 * 2 ** tries));
+    }
+    return undefined;
+  }
+
+  private async cutOff(intent: Intent): Promise<void> {
+    const signal = AbortSignal.timeout(this.dice.between(1, 400));
+    await this.send(intent, { signal, note: CUT_OFF });
+  }
+
+  private async send(intent: Intent, how: Manner = {}): Promise<Try> {
+    const api = this.dice.oneOf(this.stage.apis);
+    const started = performance.now();
+    const note = how.fault ?? how.note;
+    const sent = { at: new Date().toISOString(), api: api.program.name, ...(note && { note }) };
+    const seen = await this.request(api.url, intent, how).catch((error: unknown) => ({
+      error: String(error),
+    }));
+    const entry: Try = { ...sent, ms: Math.round(performance.now() - started), ...seen };
+    intent.tries.push(entry);
+    return entry;
+  }
+
+  private async request(url: string, intent: Intent, how: Manner): Promise<Partial<Try>> {
+    const answer = await fetch(url + intent.path, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${intent.apiKey}`,
+        'Idempotency-Key': intent.key,
+        ...(how.fault && { 'Sandbox-Fault': how.fault }),
+      },
+      body: JSON.stringify(how.body ?? intent.body),
+      signal: how.signal ?? AbortSignal.timeout(PATIENCE_MS),
+    });
+    const body = await answer.text();
+    const code = answer.ok ? undefined : (JSON.parse(body) as { code?: string }).code;
+    const replayed = answer.headers.get('idempotent-replayed') === 'true';
+    return { status: answer.status, body, replayed, ...(code !== undefined && { code }) };
+  }
+
+  private fault(route: Route): string {
+    return `${this.dice.oneOf([...POINTS[route], ...LAST_POINTS])}=${this.dice.weighed(ACTIONS)}`;
+  }
+
+  private order(): Record<string, unknown> {
+    return {
+      currency: this.dice.oneOf(['eur', 'usd', 'jpy']),
+      items: [
+        { sku: 'tea-250', quantity: this.dice.between(1, 4), unitAmount: this.dice.between(100, 5_000) },
+      ],
+      customer: { email: 'ada@example.com', name: 'Ada' },
+    };
+  }
+
+  private card(): string {
+    return this.dice.weighed({
+      pm_card_visa: 80,
+      pm_card_mastercard: 4,
+      pm_card_chargeDeclined: 7,
+      pm_card_authenticationRequired: 5,
+      pm_card_pendingRefund: 2,
+      pm_card_refundFail: 2,
+    });
+  }
+}
+
+interface PaidCharge {
+  readonly id: string;
+  readonly status: string;
+  readonly amount: number;
+}
+
+interface Manner {
+  readonly body?: unknown;
+  readonly note?: string;
+  readonly fault?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What a well-behaved client does not repeat. */
+function isFinal({ status, code }: Try): boolean {
+  if (status === undefined || status >= 500 || status === 429) return false;
+  return !(status === 409 && code !== undefined && RETRIED.has(code));
+}
+
+const RETRIED = new Set([
+  'idempotency_key_in_use',
+  'idempotency_key_under_review',
+  'order_payment_in_progress',
+  'charge_in_progress',
+]);

@@ -1,0 +1,111 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Dice } from './dice.js';
+
+/** What the proxy does to the next COMMIT: swallow it, or let it through and swallow its answer. */
+type CommitFault = 'lose_commit' | 'lose_commit_answer';
+
+/** A query message (PostgreSQL manual, 54.7) that says COMMIT. */
+const COMMIT = Buffer.from('COMMIT\0');
+
+/** Stands between the applications and PostgreSQL, and breaks connections in the ways that networks do. */
+export class DatabaseProxy {
+  private readonly links = new Set<Link>();
+  private readonly faults: CommitFault[] = [];
+  private readonly server: Server;
+  /** COMMITs that were lost, by how. */
+  readonly met = { lose_commit: 0, lose_commit_answer: 0 };
+
+  constructor(private readonly target: { readonly host: string; readonly port: number }) {
+    this.server = createServer((client) => this.accept(client));
+  }
+
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** @returns how many connections were cut */
+  cut(dice: Dice, share: number): number {
+    const chosen = [...this.links].filter(() => dice.happens(share));
+    for (const link of chosen) link.cut();
+    return chosen.length;
+  }
+
+  /** Half-open: neither side hears another byte, and nobody is told. @returns how many */
+  freeze(dice: Dice, share: number): number {
+    const chosen = [...this.links].filter((link) => !link.frozen && dice.happens(share));
+    for (const link of chosen) link.frozen = true;
+    return chosen.length;
+  }
+
+  /** Meets the next COMMIT on any connection. */
+  breakCommit(fault: CommitFault): void {
+    this.faults.push(fault);
+  }
+
+  heal(): void {
+    this.faults.length = 0;
+    for (const link of this.links) if (link.frozen) link.cut();
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    for (const link of this.links) link.cut();
+    await closed;
+  }
+
+  private accept(client: Socket): void {
+    const link = new Link(client, connect(this.target), () => this.takeFault());
+    this.links.add(link);
+    link.onEnd(() => this.links.delete(link));
+  }
+
+  private takeFault(): CommitFault | undefined {
+    const fault = this.faults.shift();
+    if (fault) this.met[fault] += 1;
+    return fault;
+  }
+}
+
+/** One connection of the application, and the one to PostgreSQL that it is passed on by. */
+class Link {
+  frozen = false;
+  private answerLost = false;
+
+  constructor(
+    private readonly client: Socket,
+    private readonly server: Socket,
+    private readonly takeFault: () => CommitFault | undefined,
+  ) {
+    client.on('data', (chunk) => this.toServer(chunk));
+    server.on('data', (chunk) => this.toClient(chunk));
+    client.on('error', () => undefined);
+    server.on('error', () => undefined);
+    client.on('close', () => this.frozen || server.destroy());
+    server.on('close', () => this.frozen || client.destroy());
+  }
+
+  onEnd(ended: () => void): void {
+    let open = 2;
+    for (const socket of [this.client, this.server]) socket.on('close', () => --open === 0 && ended());
+  }
+
+  cut(): void {
+    this.client.destroy();
+    this.server.destroy();
+  }
+
+  private toServer(chunk: Buffer): void {
+    if (this.frozen || this.answerLost) return;
+    const fault = chunk.includes(COMMIT) ? this.takeFault() : undefined;
+    if (fault === 'lose_commit') return this.cut();
+    this.answerLost = fault === 'lose_commit_answer';
+    this.server.write(chunk);
+  }
+
+  /** The answer is here, so PostgreSQL has done what it was asked; only the application does not hear of it. */
+  private toClient(chunk: Buffer): void {
+    if (this.answerLost) return this.cut();
+    if (!this.frozen) this.client.write(chunk);
+  }
+}

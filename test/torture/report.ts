@@ -1,0 +1,109 @@
+import type { Violation } from './checker.js';
+import type { Facts } from './facts.js';
+import { isDefinitive, type Intent, type Journal } from './journal.js';
+import type { Stage } from './stage.js';
+
+/** How many timelines are printed: they are long, and the first few tell. */
+const TIMELINES = 5;
+
+export function progress(journal: Journal, seconds: number, { apis, workers }: Stage): string {
+  const ended = journal.intents.filter(({ final }) => final).length;
+  const kills = [...apis, ...workers].reduce((sum, each) => sum + each.kills, 0);
+  return `${Math.round(seconds)} s: ${journal.intents.length} intents, ${ended} answered, ${journal.tries.length} requests, ${kills} kills`;
+}
+
+export function counts(journal: Journal, stage: Stage, faults: ReadonlyMap<string, number>): string {
+  const { apis, workers, proxy } = stage;
+  const byFault = [...faults].sort().map(([what, count]) => `  ${what}: ${count}`);
+  const bySeen = tally(journal.tries.map(({ status, code, error }) => error ?? `${status} ${code ?? ''}`));
+  const byPoint = tally(journal.tries.flatMap(({ note }) => (note?.includes('=') ? [note] : [])));
+  return [
+    `intents: ${journal.intents.length}, of which ${journal.intents.filter((each) => each.abandoned).length} were left by their client`,
+    `processes killed with -9: ${[...apis, ...workers].reduce((sum, each) => sum + each.kills, 0)}`,
+    `commits lost: ${proxy.met.lose_commit}; answers to commits lost: ${proxy.met.lose_commit_answer}`,
+    'what the nemesis did:',
+    ...byFault,
+    'fault points named by clients:',
+    ...byPoint.map(([what, count]) => `  ${what}: ${count}`),
+    'what clients saw:',
+    ...bySeen.map(([what, count]) => `  ${what}: ${count}`),
+    `acknowledged answers, ms: ${quantiles(journal.tries.filter(isDefinitive).map(({ ms }) => ms))}`,
+    `whole intents, ms: ${quantiles(journal.intents.filter(({ final }) => final).map(wholeTime))}`,
+  ].join('\n');
+}
+
+export function violations(found: readonly Violation[], facts: Facts): string {
+  const listed = found.map(({ what, tenant, key, orderId }) =>
+    ['VIOLATION', what, tenant, key && `key ${key}`, orderId].filter(Boolean).join(' · '),
+  );
+  return [...listed.slice(0, 100), ...found.slice(0, TIMELINES).map((each) => timeline(each, facts))].join(
+    '\n',
+  );
+}
+
+/** All that is known of what went wrong: what clients sent and saw, and what is written down where. */
+export function timeline({ what, key, orderId }: Violation, facts: Facts): string {
+  const order = orderId ?? orderOf(key, facts);
+  const keys = new Set([key, ...facts.charges.filter((row) => row.order_id === order).map((row) => row.key)]);
+  const charges = facts.charges.filter((row) => row.order_id === order || keys.has(row.key));
+  const refunds = facts.refunds.filter((row) => charges.some(({ id }) => id === row.charge_id));
+  const names = [order, ...keys, ...charges.map(({ id }) => id), ...refunds.map(({ id }) => id)].filter(
+    Boolean,
+  );
+  const about = (row: unknown) => names.some((name) => JSON.stringify(row).includes(name!));
+  const intents = facts.journal.intents.filter((intent) => keys.has(intent.key) || about(intent.tries));
+  return [
+    `\n=== ${what}`,
+    ...intents.flatMap(told),
+    ...section(
+      'keys',
+      facts.keys.filter((row) => intents.some((intent) => intent.key === row.key)),
+    ),
+    ...section('orders', facts.orders.filter(about)),
+    ...section('charges', charges),
+    ...section('refunds', refunds),
+    ...section('ledger', facts.ledger.filter(about)),
+    ...section('outbox', facts.outbox.filter(about)),
+    ...section('provider charges', facts.provider.charges.filter(about)),
+    ...section('provider refunds', facts.provider.refunds.filter(about)),
+    ...section(
+      'mails',
+      facts.mails.filter(about).map(({ messageId, receivedAt }) => ({ messageId, receivedAt })),
+    ),
+    ...section(
+      'audit',
+      facts.audit.filter((row) => keys.has(row.key)),
+    ),
+  ].join('\n');
+}
+
+function orderOf(key: string | undefined, { charges }: Facts): string | undefined {
+  return charges.find((row) => row.key === key)?.order_id;
+}
+
+function told({ tenant, key, route, body, tries, abandoned }: Intent): string[] {
+  return [
+    `${tenant} wants ${route} under ${key}${abandoned ? ', and left' : ''}: ${JSON.stringify(body)}`,
+    ...tries.map((each) => `  ${JSON.stringify(each)}`),
+  ];
+}
+
+function section(name: string, rows: readonly unknown[]): string[] {
+  return rows.length === 0 ? [] : [`${name}:`, ...rows.map((row) => `  ${JSON.stringify(row)}`)];
+}
+
+function tally(names: readonly string[]): [string, number][] {
+  const counted = new Map<string, number>();
+  for (const name of names) counted.set(name, (counted.get(name) ?? 0) + 1);
+  return [...counted].sort(([, one], [, other]) => other - one);
+}
+
+function wholeTime({ tries, final }: Intent): number {
+  return Date.parse(final!.at) + final!.ms - Date.parse(tries[0]!.at);
+}
+
+function quantiles(values: number[]): string {
+  const sorted = values.sort((one, other) => one - other);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return `p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} (${sorted.length})`;
+}
