@@ -4,6 +4,8 @@ import { ChargesReader } from '../charges/charges.reader.js';
 import { Config } from '../config/config.js';
 import { Database, statement } from '../database/transaction.js';
 import { deriveKey } from '../idempotency/derived-key.js';
+import type { Refund } from '../refunds/refund.js';
+import { RefundsReader } from '../refunds/refunds.reader.js';
 import type { ListReviewsDto } from './list-reviews.dto.js';
 import { reviewBody, type ReviewRow } from './review-body.js';
 
@@ -13,6 +15,7 @@ export class ReviewsReader {
   constructor(
     private readonly database: Database,
     private readonly charges: ChargesReader,
+    private readonly refunds: RefundsReader,
     private readonly config: Config,
   ) {}
 
@@ -36,12 +39,27 @@ export class ReviewsReader {
   private async chargeOf({ tenantId, subjectKind, subjectId }: ReviewRow): Promise<Charge | undefined> {
     switch (subjectKind) {
       case 'idempotency_key':
-        return this.charges.findByDerivedKey(tenantId, deriveKey(this.config, subjectId, 'charge'));
+        return (await this.chargedBy(tenantId, subjectId)) ?? this.refundedBy(tenantId, subjectId);
       case 'charge':
         return this.charges.find(tenantId, subjectId);
+      case 'refund':
+        return this.refunded(tenantId, await this.refunds.find(tenantId, subjectId));
       default:
         return undefined;
     }
+  }
+
+  private chargedBy(tenantId: string, keyId: string): Promise<Charge | undefined> {
+    return this.charges.findByDerivedKey(tenantId, deriveKey(this.config, keyId, 'charge'));
+  }
+
+  private async refundedBy(tenantId: string, keyId: string): Promise<Charge | undefined> {
+    const derivedKey = deriveKey(this.config, keyId, 'refund');
+    return this.refunded(tenantId, await this.refunds.findByDerivedKey(tenantId, derivedKey));
+  }
+
+  private async refunded(tenantId: string, refund: Refund | undefined): Promise<Charge | undefined> {
+    return refund && this.charges.find(tenantId, refund.chargeId);
   }
 }
 

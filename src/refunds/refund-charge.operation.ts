@@ -15,7 +15,7 @@ import type { Point, Reply } from '../idempotency/operation.js';
 import { Outbox } from '../outbox/outbox.js';
 import { amountProblem } from '../payments/currency.js';
 import { PaymentProvider, type RefundRequest } from '../payments/payment-provider.js';
-import { newRefund, refundBody, refundRequest } from './refund.js';
+import { newRefund, REFUND_FAILED, refundBody, refundRequest } from './refund.js';
 import type { Refund, RefundReason, SettledRefundOutcome } from './refund.js';
 import {
   chargeAlreadyRefunded,
@@ -69,6 +69,8 @@ export class RefundCharge {
       step: 'refund',
       call: (request, derivedKey) => this.payments.refund(request, derivedKey),
       find: (request) => this.payments.findRefund(request),
+      retrieve: (request, providerId) => this.payments.retrieveRefund(request, providerId),
+      notMade: REFUND_FAILED,
       record: async (tx, outcome, run) => {
         const { refundId } = run.state;
         const { refund } = await settleRefund(tx, this.outbox, run.tenantId, refundId, outcome);

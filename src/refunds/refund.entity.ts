@@ -12,6 +12,7 @@ export class RefundEntity {
   @Column('bigint', { transformer: AMOUNT }) amount!: number;
   @Column('text') currency!: string;
   @Column('text', { nullable: true }) reason!: RefundReason | null;
+  @Column('text', { name: 'derived_key' }) derivedKey!: string;
   @Column('text', { name: 'provider_id', nullable: true }) providerId!: string | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

@@ -2,7 +2,7 @@ import type { Charge } from '../charges/charge.js';
 import { Problem } from '../http/problem.js';
 import { formatAmount } from '../payments/currency.js';
 import type { Failure } from '../payments/payment-provider.js';
-import type { Refund } from './refund.js';
+import { REFUND_FAILED, type Refund } from './refund.js';
 
 const FINAL = { 'Should-Retry': 'false' };
 
@@ -61,8 +61,25 @@ export function refundAmountTooLarge({ id, currency }: Charge, left: number): Pr
   });
 }
 
-/** The provider refused the request itself: final for this key. */
-export function refundRejected({ id, chargeId }: Refund, failure: Failure): Problem {
+/** Nothing was refunded: final for this key. */
+export function refundRejected(refund: Refund, failure: Failure): Problem {
+  return failure.code === REFUND_FAILED.failure.code ? failed(refund) : refusedByProvider(refund, failure);
+}
+
+/** An operator found that nothing was refunded. */
+function failed({ id, chargeId }: Refund): Problem {
+  return new Problem({
+    status: 402,
+    code: REFUND_FAILED.failure.code,
+    title: 'The refund failed',
+    detail: `The refund was not made. Refund charge ${chargeId} under a new Idempotency-Key.`,
+    error: { refund: id },
+    members: { chargeId, refundId: id },
+    headers: FINAL,
+  });
+}
+
+function refusedByProvider({ id, chargeId }: Refund, failure: Failure): Problem {
   return new Problem({
     status: 402,
     code: 'refund_rejected',

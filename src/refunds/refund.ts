@@ -46,6 +46,12 @@ export function newRefund(charge: Charge, amount: number, reason?: RefundReason)
   };
 }
 
+/** What a person's decision that nothing was refunded comes to: the amount comes back to the charge. */
+export const REFUND_FAILED = {
+  status: 'rejected',
+  failure: { code: 'refund_failed', message: 'The refund failed.' },
+} as const satisfies SettledRefundOutcome;
+
 /** What the provider is asked; frozen with the recovery point before the call. */
 export function refundRequest(tenantId: string, refund: Refund, chargeProviderId: string): RefundRequest {
   const { id: refundId, amount, currency, reason } = refund;

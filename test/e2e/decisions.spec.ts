@@ -1,18 +1,23 @@
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Completer } from '../../src/idempotency/completer.js';
+import { get } from '../support/checkout.js';
 import { waitingForLock } from '../support/locks.js';
 import {
   decideReview,
   heldCheckout,
   keyNow,
   listReviews,
+  newestReview,
   operate,
   OPERATORS,
   reviewNow,
+  useUp,
   type Decision,
   type Held,
 } from '../support/operator.js';
 import { RecoveryParts } from '../support/recovery-parts.module.js';
+import { pay, refund, refundsAtProvider } from '../support/refunds.js';
 import { openShop, type Shop } from '../support/shop.js';
 import { spawnApi } from '../support/start-api.js';
 
@@ -174,5 +179,49 @@ describe('A decision that cannot be', () => {
       key: null,
       charge: null,
     });
+  });
+});
+
+describe('A refund under review', () => {
+  /** A refund whose answer is lost for good. */
+  async function heldRefund(lost: 'drop_after' | 'drop_before') {
+    const { charge } = await pay(shop.api.url);
+    const key = randomUUID();
+    const again = () => refund(shop.api.url, charge.id, { amount: 700 }, { key });
+    await shop.provider.fault(lost, { times: 2 });
+    await shop.provider.fault('search_down', { times: 1 });
+    await again();
+    await useUp(shop, key);
+    const review = await newestReview(shop.api.url);
+    const [made] = await refundsAtProvider(shop.db, shop.provider, charge.id);
+    return { charge, again, review, made };
+  }
+  const refundedOf = async ({ id }: { id: string }) =>
+    (await get(`${shop.api.url}/v1/charges/${id}`)).body.amountRefunded;
+
+  it('names the charge, and ends as made once the provider confirms the one that is named [Q-4]', async () => {
+    const { charge, again, review, made } = await heldRefund('drop_after');
+    expect((await again()).body.code).toBe('idempotency_key_under_review');
+    expect(review.charge).toMatchObject({ id: charge.id, status: 'succeeded' });
+    const named = (providerId: string) => decide(review.id, { decision: 'mark_succeeded', providerId });
+    expect((await named('re_other')).body.code).toBe('payment_not_confirmed');
+    expect((await named(made!.id)).status).toBe(200);
+    const answer = await again();
+    expect([answer.status, answer.body.status]).toEqual([201, 'succeeded']);
+    expect(await refundedOf(charge)).toBe(700);
+    const entries = await shop.db.sql('SELECT amount FROM ledger_entries WHERE subject = $1', [
+      answer.body.id,
+    ]);
+    expect(entries).toHaveLength(1);
+  });
+
+  it('gives the amount back where a person says that nothing was refunded [Q-4]', async () => {
+    const { charge, again, review } = await heldRefund('drop_before');
+    expect(await refundedOf(charge)).toBe(700);
+    expect((await decide(review.id, { decision: 'mark_failed' })).status).toBe(200);
+    const answer = await again();
+    expect([answer.status, answer.body.code]).toEqual([402, 'refund_failed']);
+    expect(await refundedOf(charge)).toBe(0);
+    expect((await refund(shop.api.url, charge.id)).status).toBe(201);
   });
 });

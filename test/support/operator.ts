@@ -38,26 +38,33 @@ export interface Held {
  * @param lost whether the provider acted before its answer was lost, or never got the request
  */
 export async function heldCheckout(
-  { api, provider, db }: Shop,
+  shop: Shop,
   lost: 'drop_after' | 'drop_before' = 'drop_after',
   changes: Record<string, unknown> = {},
 ): Promise<Held> {
+  const { api, provider } = shop;
   const key = randomUUID();
   const body = checkoutBody(changes);
   const retry = () => post(`${api.url}/v1/checkouts`, body, { key });
   await provider.fault(lost, { times: 2 });
   await provider.fault('search_down', { times: 1 });
   await retry();
+  await useUp(shop, key);
+  const review = await newestReview(api.url);
+  const { charges } = await provider.ledger();
+  const made = charges.find(({ metadata }) => metadata['charge_id'] === review.charge.id);
+  return { key, review, made, retry };
+}
+
+/** The key is past the provider's window, and the completer has had its last try: a person is asked. */
+export async function useUp({ api, db, provider }: Shop, key: string): Promise<void> {
   await windowPasses(db, key);
   await db.sql(
     "UPDATE idempotency_keys SET doubtful_tries = 1000, next_run_at = now() - interval '1 s' WHERE key = $1",
     [key],
   );
   await api.app.get(Completer, { strict: false }).runOnce();
-  const review = await newestReview(api.url);
-  const { charges } = await provider.ledger();
-  const made = charges.find(({ metadata }) => metadata['charge_id'] === review.charge.id);
-  return { key, review, made, retry };
+  await provider.clearFaults();
 }
 
 export async function newestReview(url: string): Promise<any> {
