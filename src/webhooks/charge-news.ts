@@ -8,13 +8,12 @@ import type { Tx } from '../database/transaction.js';
 import { deriveKey } from '../idempotency/derived-key.js';
 import { isLive, type KeyRow } from '../idempotency/idempotency-key.row.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
-import { openReview } from '../idempotency/open-review.js';
 import { KeyTaken, LeaseLost } from '../idempotency/ownership.js';
 import { Resumer } from '../idempotency/resumer.js';
 import { NotYet } from '../inbox/message-handler.js';
 import { Outbox } from '../outbox/outbox.js';
 import type { ChargeNews } from '../payments/payment-event.js';
-import { isSettling, termsThatDiffer, type Told } from './told.js';
+import { isSettling, question, termsThatDiffer, type Told } from './told.js';
 
 /** A key that is held is looked at again this soon: most are finished by then. */
 const HELD_KEY_PAUSE_SECONDS = 2;
@@ -49,23 +48,17 @@ export class ChargeNewsHandler {
   }
 
   /** Everything else: it moves the charge, changes nothing, or is a question for a person. @throws NotYet */
-  async apply(tx: Tx, { id, type, news }: Told<ChargeNews>): Promise<void> {
-    const { tenantId, chargeId, outcome } = news;
+  async apply(tx: Tx, told: Told<ChargeNews>): Promise<void> {
+    const { tenantId, chargeId, outcome } = told.news;
     const payment = await lockPayment(tx, tenantId, chargeId);
-    const evidence = { event: id, type, provider: news };
     if (!payment) {
-      openReview(tx, { tenantId, subject: { kind: 'event', id }, reason: 'charge_unknown', evidence });
+      question(tx, told, { subject: { kind: 'event', id: told.id }, reason: 'charge_unknown' });
       return;
     }
-    const differs = disagreement(payment.charge, news);
-    if (differs || !isSettling(outcome)) {
+    const differs = disagreement(payment.charge, told.news);
+    if (differs !== undefined || !isSettling(outcome)) {
       const subject = { kind: 'charge', id: chargeId } as const;
-      openReview(tx, {
-        tenantId,
-        subject,
-        reason: 'provider_contradicts',
-        evidence: { ...evidence, differs },
-      });
+      question(tx, told, { subject, reason: 'provider_contradicts', differs });
       return;
     }
     const settlement = settleOpenCharge(tx, this.outbox, tenantId, payment, outcome);

@@ -1,5 +1,9 @@
+import type { Tx } from '../database/transaction.js';
+import { openReview, type OpenQuestion } from '../idempotency/open-review.js';
+import type { ChargeNews, RefundNews } from '../payments/payment-event.js';
+
 /** News, and the event that told it. */
-export interface Told<News> {
+export interface Told<News extends ChargeNews | RefundNews> {
   readonly id: string;
   readonly type: string;
   readonly news: News;
@@ -18,4 +22,17 @@ export function termsThatDiffer(
 ): string | undefined {
   const differing = terms.filter(([, ours, theirs]) => ours !== theirs).map(([name]) => name);
   return differing.length > 0 ? `differs in ${differing.join(', ')}` : undefined;
+}
+
+/** Asks a person about what was told; nothing of it is applied. */
+export function question(
+  tx: Tx,
+  { id, type, news }: Told<ChargeNews | RefundNews>,
+  {
+    differs,
+    ...question
+  }: Pick<OpenQuestion, 'subject' | 'reason'> & { readonly differs?: string | undefined },
+): void {
+  const evidence = { event: id, type, provider: news, ...(differs !== undefined && { differs }) };
+  openReview(tx, { tenantId: news.tenantId, ...question, evidence });
 }

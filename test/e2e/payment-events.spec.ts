@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { saveSettled } from '../../src/charges/charge.store.js';
 import { get, post } from '../support/checkout.js';
 import { openEventShop, type EventShop } from '../support/event-shop.js';
+import { call } from '../support/stripe-wire.js';
 import { eventAbout, eventOf, intentOf, subscribe } from '../support/webhooks.js';
 
 type Json = Record<string, unknown>;
@@ -178,31 +179,34 @@ describe('Events out of order', () => {
   });
 
   it('about a refund end in the right state as well [W-9]', async () => {
-    const { body: paid } = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_pendingRefund' });
-    const answer = await post(`${shop.api.url}/v1/charges/${paid.charge.id}/refunds`, {});
-    expect([answer.status, answer.body.status]).toEqual([201, 'pending']);
-    const { refunds } = await shop.provider.ledger();
-    const { id } = refunds.find(({ metadata }) => metadata['refund_id'] === answer.body.id)!;
-    const read = async () =>
-      (await (
-        await fetch(`${shop.provider.url}/v1/refunds/${id}`, {
-          headers: { Authorization: 'Bearer sk_test_1' },
-        })
-      ).json()) as Json;
-    const pending = await read();
-    await fetch(`${shop.provider.url}/_settle/${id}`, { method: 'POST' });
-    await shop.told(eventOf('refund.updated', await read()));
+    const { id, pending, arrive } = await refunded();
+    await shop.told(eventOf('refund.updated', await arrive()));
     await shop.consume();
     await shop.told(eventOf('refund.created', pending));
     await shop.consume();
-    expect(await shop.db.sql('SELECT status FROM refunds WHERE id = $1', [answer.body.id])).toEqual([
-      { status: 'succeeded' },
-    ]);
-    expect(await shop.db.sql('SELECT kind FROM ledger_entries WHERE subject = $1', [answer.body.id])).toEqual(
-      [{ kind: 'refund' }],
-    );
+    expect(await refundStatus(id)).toBe('succeeded');
+    const entries = await shop.db.sql('SELECT kind FROM ledger_entries WHERE subject = $1', [id]);
+    expect(entries).toEqual([{ kind: 'refund' }]);
   });
 });
+
+/** A refund that is pending at the provider, there and here. */
+async function refunded(): Promise<{ id: string; pending: Json; arrive: () => Promise<Json> }> {
+  const { body: paid } = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_pendingRefund' });
+  const answer = await post(`${shop.api.url}/v1/charges/${paid.charge.id}/refunds`, {});
+  expect([answer.status, answer.body.status]).toEqual([201, 'pending']);
+  const { refunds } = await shop.provider.ledger();
+  const { id } = refunds.find(({ metadata }) => metadata['refund_id'] === answer.body.id)!;
+  const read = async () => (await call(`${shop.provider.url}/v1/refunds/${id}`)).body;
+  const arrive = async () => {
+    await fetch(`${shop.provider.url}/_settle/${id}`, { method: 'POST' });
+    return read();
+  };
+  return { id: answer.body.id, pending: await read(), arrive };
+}
+
+const refundStatus = async (id: string) =>
+  (await shop.db.sql('SELECT status FROM refunds WHERE id = $1', [id]))[0]!['status'];
 
 describe('An event that disagrees with our record', () => {
   let charge: Json;
@@ -284,6 +288,35 @@ describe('An event that disagrees with our record', () => {
       ]);
     },
   );
+
+  it.each([
+    ['amount', { amount: 1 }],
+    ['currency', { currency: 'usd' }],
+    ['payment', { payment_intent: 'pi_another' }],
+    ['refund', { id: 're_another' }],
+  ])('on the %s of a refund opens a review, and is not applied [W-13]', async (differs, changes) => {
+    const { id, arrive } = await refunded();
+    await shop.told(eventOf('refund.updated', { ...(await arrive()), ...changes }));
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    expect(await refundStatus(id)).toBe('pending');
+    expect(await shop.reviews()).toMatchObject([
+      {
+        subject_kind: 'refund',
+        subject_id: id,
+        reason: 'provider_contradicts',
+        evidence: { differs: `differs in ${differs}` },
+      },
+    ]);
+  });
+
+  it('by a refund that was made although we said that it was not opens a review [W-13]', async () => {
+    const { id, arrive } = await refunded();
+    await shop.db.sql("UPDATE refunds SET status = 'failed', provider_id = NULL WHERE id = $1", [id]);
+    await shop.told(eventOf('refund.updated', await arrive()));
+    await shop.consume();
+    expect(await refundStatus(id)).toBe('failed');
+    expect(await shop.reviews()).toMatchObject([{ subject_id: id, reason: 'refunded_after_all' }]);
+  });
 
   it('is asked about once, however often it comes', async () => {
     for (let times = 0; times < 3; times++) {

@@ -29,7 +29,8 @@ const OVERTAKEN_WITHIN_MS = 2_000;
  * waits for that: `send` only queues. What is queued is forgotten with the process, as events may be lost.
  */
 export class Webhooks {
-  private readonly queue: Event[] = [];
+  /** Each item is sent in its order; the items overtake one another. */
+  private readonly queue: Event[][] = [];
   private readonly closing = new AbortController();
   private sending = 0;
   private held: { readonly event: Event; readonly timer: NodeJS.Timeout } | undefined;
@@ -66,7 +67,7 @@ export class Webhooks {
         this.enqueue(event);
         return;
       default:
-        this.enqueue(event);
+        this.enqueue(event, ...this.takeHeld());
     }
   }
 
@@ -78,31 +79,34 @@ export class Webhooks {
 
   /** Until the next event has been sent; if none comes, until `ms` have passed. */
   private hold(event: Event, ms: number): void {
-    this.release();
-    const timer = setTimeout(() => this.release(), ms);
+    this.enqueue(...this.takeHeld());
+    const timer = setTimeout(() => this.enqueue(...this.takeHeld()), ms);
     timer.unref();
     this.held = { event, timer };
   }
 
-  private release(): void {
+  private takeHeld(): Event[] {
     const { held } = this;
     this.held = undefined;
-    if (!held) return;
+    if (!held) return [];
     clearTimeout(held.timer);
-    this.enqueue(held.event);
+    return [held.event];
   }
 
-  private enqueue(event: Event): void {
-    this.queue.push(event);
+  private enqueue(...events: Event[]): void {
+    this.queue.push(events);
     if (this.sending >= DELIVERIES_AT_ONCE) return;
     this.sending += 1;
     setImmediate(() => void this.work()); // after the answer of the call that brought it about
   }
 
   private async work(): Promise<void> {
-    for (let event = this.queue.shift(); event && !this.closing.signal.aborted; event = this.queue.shift()) {
-      if (!(await this.deliver(event))) void this.again(event, 1);
-      else if (this.held) this.release();
+    for (
+      let events = this.queue.shift();
+      events && !this.closing.signal.aborted;
+      events = this.queue.shift()
+    ) {
+      for (const event of events) if (!(await this.deliver(event))) void this.again(event, 1);
     }
     this.sending -= 1;
   }
