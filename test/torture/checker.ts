@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../support/mock-provider.js';
 import type { ChargeFact, Facts, OrderFact } from './facts.js';
-import { CHANGED_BODY, isDefinitive, type Intent } from './journal.js';
+import { CHANGED_BODY, isDefinitive, WRONG_ORDER, type Intent } from './journal.js';
 
 /** A promise that was broken, and whose timeline shows how. */
 export interface Violation {
@@ -16,6 +16,8 @@ export function check(facts: Facts): Violation[] {
     ...everyAnswerIsTheSame(facts),
     ...everyReplyIsWhatIsStored(facts),
     ...changedBodiesAreRefused(facts),
+    ...ownBodiesAreAccepted(facts),
+    ...everyClientWasAnswered(facts),
     ...oneExecutionPerKey(facts),
     ...everyProviderChargeIsRecorded(facts),
     ...everyProviderRefundIsRecorded(facts),
@@ -53,6 +55,22 @@ function changedBodiesAreRefused({ journal }: Facts): Violation[] {
       )
       .map(({ status }) => ({ what: `another body was answered ${status}`, tenant, key })),
   );
+}
+
+/** A key is bound to its first body, and to no other; a refusal before the first commit binds it to none. */
+function ownBodiesAreAccepted({ journal }: Facts): Violation[] {
+  return journal.intents.flatMap(({ tenant, key, tries }) =>
+    tries.some(({ note, status }) => note !== CHANGED_BODY && note !== WRONG_ORDER && status === 422)
+      ? [{ what: 'its own body was answered 422', tenant, key }]
+      : [],
+  );
+}
+
+/** Faults end, and clients retry on: at last each of them hears how it ended. */
+function everyClientWasAnswered({ journal }: Facts): Violation[] {
+  return journal.intents
+    .filter(({ abandoned, final }) => !abandoned && !final)
+    .map(({ tenant, key }) => ({ what: 'its client never got an answer', tenant, key }));
 }
 
 /** One key is one execution: at most one order that it made, one charge, one refund. */

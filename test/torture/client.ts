@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ACME, GLOBEX } from '../support/start-api.js';
 import type { Dice } from './dice.js';
-import { CHANGED_BODY, CUT_OFF, type Intent, type Journal, type Route, type Try } from './journal.js';
+import {
+  CHANGED_BODY,
+  CUT_OFF,
+  WRONG_ORDER,
+  type Intent,
+  type Journal,
+  type Route,
+  type Try,
+} from './journal.js';
 import { authenticate, type Stage } from './stage.js';
 
 /** Above the deadline of a request; who waits longer has lost the connection. */
@@ -59,12 +67,16 @@ export class Client {
   private async orderAndPay(tenant: string, apiKey: string): Promise<PaidCharge | undefined> {
     const seen = await this.want({ tenant, apiKey, route: 'order', path: '/v1/orders', body: this.order() });
     if (seen?.status !== 201) return undefined;
-    return this.pay(tenant, apiKey, (JSON.parse(seen.body!) as { id: string }).id);
+    const { id } = JSON.parse(seen.body!) as { id: string };
+    if (this.dice.happens(0.85)) return this.pay(tenant, apiKey, id);
+    const [one, other] = await Promise.all([this.pay(tenant, apiKey, id), this.pay(tenant, apiKey, id)]);
+    return one ?? other; // two keys for one order: at most one of them takes the money
   }
 
   private async pay(tenant: string, apiKey: string, orderId: string): Promise<PaidCharge | undefined> {
     const body = { orderId, paymentMethod: this.card() };
-    const seen = await this.want({ tenant, apiKey, route: 'charge', path: '/v1/charges', body });
+    const wish = { tenant, apiKey, route: 'charge' as const, path: '/v1/charges', body };
+    const seen = await (this.dice.happens(0.1) ? this.mistakeFirst(wish) : this.want(wish));
     return seen?.status === 201 ? (JSON.parse(seen.body!) as PaidCharge) : undefined;
   }
 
@@ -133,6 +145,17 @@ export class Client {
       await sleep(this.dice.next() * Math.min(LONGEST_PAUSE_MS, 100 * 2 ** tries));
     }
     return undefined;
+  }
+
+  /** A refusal before the first commit leaves no trace: the same key works for the right body. */
+  private async mistakeFirst(wish: Omit<Intent, 'tries' | 'key'>): Promise<Try | undefined> {
+    const intent = this.journal.open({ ...wish, key: randomUUID() });
+    const body = { ...wish.body, orderId: `ord_${'0'.repeat(26)}` };
+    for (let tries = 0; tries < 3; tries++) {
+      const { status } = await this.send(intent, { body, note: WRONG_ORDER });
+      if (status === 404) break;
+    }
+    return this.insist(intent);
   }
 
   private async cutOff(intent: Intent): Promise<void> {

@@ -38,9 +38,9 @@ export class DatabaseProxy {
     return chosen.length;
   }
 
-  /** Meets the next COMMIT on any connection. */
-  breakCommit(fault: CommitFault): void {
-    this.faults.push(fault);
+  /** Meets the next COMMITs, on any connection. */
+  breakCommits(fault: CommitFault, times: number): void {
+    for (let time = 0; time < times; time++) this.faults.push(fault);
   }
 
   heal(): void {

@@ -47,8 +47,11 @@ export class Journal {
 
 /** A success, or a refusal that is stored: whoever asks again must get the same bytes. */
 export function isDefinitive({ status, note }: Try): boolean {
-  return note !== CHANGED_BODY && (status === 200 || status === 201 || status === 402);
+  return (
+    note !== CHANGED_BODY && note !== WRONG_ORDER && (status === 200 || status === 201 || status === 402)
+  );
 }
 
 export const CHANGED_BODY = 'changed body';
+export const WRONG_ORDER = 'an order that is not there';
 export const CUT_OFF = 'cut off by the client';

@@ -8,6 +8,7 @@ import { Dice } from './dice.js';
 import { gather } from './facts.js';
 import { drain, heal } from './healing.js';
 import { Journal } from './journal.js';
+import { mutate } from './mutants.js';
 import { Nemesis } from './nemesis.js';
 import { counts, progress, violations } from './report.js';
 import { setStage, type Stage } from './stage.js';
@@ -17,6 +18,8 @@ const { values: options } = parseArgs({
     minutes: { type: 'string', default: '2' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     clients: { type: 'string', default: '12' },
+    /** One of `mutants.ts`: the run must then find something. */
+    mutant: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -25,7 +28,8 @@ const { values: options } = parseArgs({
 const HEALED_WITHIN_SECONDS = 30;
 
 console.log(`torture: ${options.minutes} minutes, seed ${options.seed}`);
-const build = await copyBuild('real');
+const build = await copyBuild(options.mutant ?? 'real');
+if (options.mutant) await mutate(build, options.mutant);
 const stage = await setStage(build);
 const found = await torture(stage).finally(async () => {
   if (options.keep) return console.log(`kept: ${stage.folder}`);

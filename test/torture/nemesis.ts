@@ -4,8 +4,8 @@ import { LEASE_SECONDS, type Stage } from './stage.js';
 
 /** How often each thing is done, relative to the others. */
 const WEIGHTS = {
-  kill_api: 14,
-  kill_worker: 10,
+  kill_api: 6,
+  kill_worker: 6,
   restart_postgres: 4,
   pause_api: 5,
   pause_worker: 4,
@@ -50,7 +50,7 @@ export class Nemesis {
       const work = this.deed(this.dice.weighed(WEIGHTS)).catch(() => this.count('deeds that failed'));
       this.underWay.add(work);
       void work.finally(() => this.underWay.delete(work));
-      await sleep(this.dice.between(100, 900));
+      await sleep(this.dice.between(200, 1_000));
     }
     await Promise.all(this.underWay);
   }
@@ -76,7 +76,7 @@ export class Nemesis {
         return this.done(deed, stage.proxy.freeze(dice, 0.1));
       case 'lose_commit_answer':
       case 'lose_commit':
-        return this.done(deed, stage.proxy.breakCommit(deed));
+        return this.done(deed, stage.proxy.breakCommits(deed, dice.between(1, 4)));
       case 'provider':
         return this.provider(dice.oneOf(PROVIDER));
       case 'webhook':

@@ -1,0 +1,88 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** One change of the built code: in which file, what, to what. */
+type Patch = readonly [file: string, from: string, to: string];
+
+/**
+ * The service with one of its guards taken out, each in a copy of the build: a checker that lets one of these pass
+ * could let anything pass. Nothing in the product knows of them.
+ */
+export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
+  'no-fence': [
+    [
+      'idempotency/fence.js',
+      "AND owner = $3 AND version = $4 AND status = 'in_progress'",
+      'AND ($3::uuid IS NOT NULL AND $4::int IS NOT NULL)',
+    ],
+  ],
+  'random-derived-keys': [
+    ['idempotency/ask.js', 'request.derivedKey)', '`${request.derivedKey}:${crypto.randomUUID()}`)'],
+  ],
+  'claim-outside-the-transaction': [
+    [
+      'idempotency/local-work.js',
+      'this.store.claim(tx, attempt, attempt.unclaimed);',
+      'this.database.transaction((own) => this.store.claim(own, attempt, attempt.unclaimed)); await claim;',
+    ],
+  ],
+  'outbox-row-outside-the-transaction': [
+    [
+      'outbox/outbox.js',
+      'tx.send(ADD, [',
+      'const addLater = (values) => tx.afterCommit(() => void tx.manager.dataSource.query(ADD.text, values).catch(() => undefined)); addLater([',
+    ],
+  ],
+  'reaper-that-ignores-status': [
+    [
+      'idempotency/reaper.store.js',
+      "since: 'expires_at',\n    served: \"status = 'finished'\"",
+      "since: 'coalesce(expires_at, created_at)',\n    served: 'true'",
+    ],
+  ],
+  'takeover-before-expiry': [
+    ['idempotency/idempotency-key.row.js', '(row.lease_remaining ?? 0) > 0', 'false'],
+    [
+      'idempotency/idempotency-key.store.js',
+      'AND (locked_until IS NULL OR locked_until <= now())',
+      'AND true',
+    ],
+  ],
+  'timeout-taken-for-a-decline': [
+    [
+      'payments/stripe-errors.js',
+      "return { status: cause instanceof NotSent ? 'not_acted' : 'unknown', reason: cause.message };",
+      "return { status: 'declined', failure: { code: 'card_declined', message: 'No answer.' } };",
+    ],
+  ],
+  'blind-re-run-after-a-lost-commit-answer': [
+    [
+      'idempotency/local-work.js',
+      'doubted ||= error instanceof CommitUnknown;',
+      'doubted ||= error instanceof CommitUnknown; attempt.blind ||= doubted;',
+    ],
+    [
+      'idempotency/local-work.js',
+      'const committed = doubted && mayBeOurs(error) ? await this.committedRow(attempt) : undefined;',
+      'const committed = undefined;',
+    ],
+    [
+      'idempotency/local-work.js',
+      'if (claim && (await claim.catch(refuseWaiting)) !== 1)',
+      'if (claim && (await claim.catch(refuseWaiting)) !== 1 && !attempt.blind)',
+    ],
+    ['idempotency/local-work.js', 'if ((await fence) !== 1)', 'if ((await fence) !== 1 && !attempt.blind)'],
+  ],
+};
+
+/** @param build the copy to change. @throws where the code has moved on and the patch has not */
+export async function mutate(build: string, name: string): Promise<void> {
+  const patches = MUTANTS[name];
+  if (!patches) throw new Error(`${name} is no mutant: ${Object.keys(MUTANTS).join(', ')}`);
+  for (const [file, from, to] of patches) {
+    const path = join(build, 'src', file);
+    const code = await readFile(path, 'utf8');
+    if (!code.includes(from)) throw new Error(`${name}: ${file} does not contain "${from}"`);
+    await writeFile(path, code.replaceAll(from, to));
+  }
+}
