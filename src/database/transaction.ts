@@ -158,6 +158,7 @@ export class Database {
    * @throws whatever `work` throws, after a rollback; CommitUnknown; CommitRefused
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    this.requireConnected();
     const runner = this.dataSource.createQueryRunner();
     const client = (await runner.connect()) as PoolClient;
     try {
@@ -197,9 +198,16 @@ export class Database {
   }
 
   private get pool(): Pool {
-    const pool = (this.dataSource.driver as PostgresDriver).master as Pool | undefined;
-    if (!pool) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
-    return pool;
+    this.requireConnected();
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
+  }
+
+  /**
+   * While TypeORM connects, and after a try that failed half-way, there is a pool already and no entity is known yet:
+   * a query might work, and a repository would not.
+   */
+  private requireConnected(): void {
+    if (!this.dataSource.isInitialized) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
   }
 }
 

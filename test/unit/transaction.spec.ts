@@ -1,4 +1,7 @@
-import { CommitRefused, CommitUnknown, statement } from '../../src/database/transaction.js';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../src/database/data-source.js';
+import { isStoreUnavailable } from '../../src/database/errors.js';
+import { CommitRefused, CommitUnknown, Database, statement } from '../../src/database/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const ADD_TENANT = statement('test_add_tenant', 'INSERT INTO tenants (id, name) VALUES ($1, $1)');
@@ -117,5 +120,23 @@ describe('A transaction', () => {
     });
     await expect(work).rejects.toThrow('no');
     expect(await tenants()).toEqual([]);
+  });
+});
+
+describe('A database that is not connected yet', () => {
+  it('is unavailable until the entities are known, also where its pool is there already', async () => {
+    const { url, drop } = await createTestDatabase();
+    const dataSource = new DataSource(
+      dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] }),
+    );
+    await dataSource.driver.connect(); // as far as a try comes that is cut short
+    const database = new Database(dataSource);
+    const errors = await Promise.all([
+      database.query(ADD_TENANT, ['a']).catch((error: unknown) => error),
+      database.transaction(async () => undefined).catch((error: unknown) => error),
+    ]);
+    expect(errors.map(isStoreUnavailable)).toEqual([true, true]);
+    await dataSource.driver.disconnect();
+    await drop();
   });
 });
