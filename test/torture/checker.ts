@@ -18,6 +18,7 @@ export function check(facts: Facts): Violation[] {
     ...changedBodiesAreRefused(facts),
     ...ownBodiesAreAccepted(facts),
     ...everyClientWasAnswered(facts),
+    ...noAnswerIsAnAccident(facts),
     ...oneExecutionPerKey(facts),
     ...everyProviderChargeIsRecorded(facts),
     ...everyProviderRefundIsRecorded(facts),
@@ -63,6 +64,19 @@ function ownBodiesAreAccepted({ journal }: Facts): Violation[] {
     tries.some(({ note, status }) => note !== CHANGED_BODY && note !== WRONG_ORDER && status === 422)
       ? [{ what: 'its own body was answered 422', tenant, key }]
       : [],
+  );
+}
+
+/** Whatever is away or broken has an answer of its own; this one means that nobody thought of it. */
+function noAnswerIsAnAccident({ journal }: Facts): Violation[] {
+  return journal.intents.flatMap(({ tenant, key, tries }) =>
+    tries
+      .filter(({ status = 0, code }) => status >= 500 && (code === undefined || code === 'internal_error'))
+      .map(({ status, code }) => ({
+        what: `answered ${status} ${code ?? 'without a problem'}`,
+        tenant,
+        key,
+      })),
   );
 }
 
