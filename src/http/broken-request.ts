@@ -25,11 +25,11 @@ export function answerBrokenRequest(this: FastifyInstance, error: ConnectionErro
 /**
  * A request that was read well is still being answered: whatever came behind it, its answer is what the client gets,
  * and the last thing on this connection. A 400 in its place would say that nothing was done. Node keeps the response
- * that is next on an untyped field.
+ * that is next on an untyped field. One that broke off in the middle of its body was not read: nobody will answer it.
  */
 function responseDueOn(socket: Socket): ServerResponse | undefined {
   const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse };
-  return response?.writableEnded === false ? response : undefined;
+  return response?.writableEnded === false && response.req.complete ? response : undefined;
 }
 
 function problemFor(code: string | undefined): Problem {
