@@ -30,10 +30,13 @@ const event = (name: string, happen: (world: World) => Promise<void>): fc.Arbitr
 
 /** Few, so that they meet. */
 const tenant = fc.constantFrom(ACME.key, GLOBEX.key);
-const keyName = fc.constantFrom('a', 'b', 'c', 'd');
+const keyName = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+/** Now and then a key that was meant for something else. */
+const laterKeyName = fc.constantFrom('a', 'x', 'y', 'z');
 const nth = fc.nat(9);
 
 const card = fc.constantFrom(
+  'pm_card_visa',
   'pm_card_visa',
   'pm_card_chargeDeclined',
   'pm_card_authenticationRequired',
@@ -138,7 +141,7 @@ const ordersOf = (model: Model) =>
     reply ? [{ apiKey, orderId: (reply.body.order?.id ?? reply.body.orderId) as string }] : [],
   );
 
-const charges = fc.tuple(nth, keyName, card, fault).map(
+const charges = fc.tuple(nth, laterKeyName, card, fault).map(
   ([n, name, paymentMethod, broken]) =>
     new Event(
       `charge order ${n}, key ${name}, ${paymentMethod}${textOf(broken)}`,
@@ -158,7 +161,7 @@ const paidOf = (model: Model) =>
     .map(({ apiKey, reply }) => ({ apiKey, charge: reply!.body.charge ?? reply!.body }))
     .filter(({ charge }) => charge.orderId !== undefined && charge.status === 'succeeded');
 
-const refunds = fc.tuple(nth, keyName, fc.constantFrom({}, { amount: 500 }, { amount: 900 }), fault).map(
+const refunds = fc.tuple(nth, laterKeyName, fc.constantFrom({}, { amount: 500 }, { amount: 900 }), fault).map(
   ([n, name, body, broken]) =>
     new Event(
       `refund charge ${n}, key ${name}, ${JSON.stringify(body)}${textOf(broken)}`,
@@ -184,7 +187,7 @@ const PROVIDER_FAULTS = [
 ];
 
 const providerFaults = fc
-  .tuple(fc.constantFrom(...PROVIDER_FAULTS), fc.constantFrom(1, 2))
+  .tuple(fc.constantFrom(...PROVIDER_FAULTS), fc.constantFrom(1, 2, 3))
   .map(
     ([kind, times]) =>
       new Event(`provider: ${kind} × ${times}`, (_model, { shop }) => shop.provider.fault(kind, { times })),
@@ -216,9 +219,23 @@ const reaper = fc.constant(
   }),
 );
 
-const requests = fc.oneof(checkouts, retries, retries, changedBodies, otherTenants, charges, refunds);
+const requests = fc.oneof(
+  { weight: 4, arbitrary: checkouts },
+  { weight: 2, arbitrary: retries },
+  { weight: 1, arbitrary: changedBodies },
+  { weight: 1, arbitrary: otherTenants },
+  { weight: 2, arbitrary: charges },
+  { weight: 3, arbitrary: refunds },
+);
 const work = fc.oneof(completer, relay, deliveries, consumer, reconciler, leasesEnd);
-const trouble = fc.oneof(providerFaults, slowProvider, mailFaults, timePasses);
+const trouble = fc.oneof(
+  providerFaults,
+  providerFaults,
+  providerFaults,
+  slowProvider,
+  mailFaults,
+  timePasses,
+);
 
 /** What overlaps, as far as it is possible at that time. */
 const atOnce = fc
@@ -241,6 +258,7 @@ export const EVENTS: fc.Arbitrary<Event>[] = [
   requests,
   requests,
   work,
+  trouble,
   trouble,
   atOnce,
   atOnce,
