@@ -17,6 +17,7 @@ import { ReceiptsModule } from './receipts/receipts.module.js';
 import { RefundEntity } from './refunds/refund.entity.js';
 import { RefundsModule, RefundsRoutes } from './refunds/refunds.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
+import { SweepModule } from './webhooks/sweep.module.js';
 import { WebhooksModule, WebhooksRoutes } from './webhooks/webhooks.module.js';
 
 /** What repositories read. */
@@ -37,6 +38,7 @@ const WORKER = [
   RecoveryModule,
   ReconcilerModule,
   WebhooksModule,
+  SweepModule,
   RelayModule,
   ReceiptsModule,
 ];

@@ -3,6 +3,7 @@ import { CompleterAndReaper1764442800000 } from '../../migrations/1764442800000-
 import { OperatorDecisions1764460800000 } from '../../migrations/1764460800000-operator-decisions.js';
 import { RefundReversals1764464400000 } from '../../migrations/1764464400000-refund-reversals.js';
 import { OpenCharges1764468000000 } from '../../migrations/1764468000000-open-charges.js';
+import { Sweeps1764475200000 } from '../../migrations/1764475200000-sweeps.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   OperatorDecisions1764460800000,
   RefundReversals1764464400000,
   OpenCharges1764468000000,
+  Sweeps1764475200000,
 ];

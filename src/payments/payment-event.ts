@@ -40,6 +40,9 @@ export interface RefundNews {
   readonly outcome: RefundOutcome;
 }
 
+/** Under which what the provider said is in the inbox. */
+export const PROVIDER = 'stripe';
+
 /** Nobody but the provider can have sent it, or it was sent too long ago, or ahead of time: it counts as not sent. */
 export class SignatureInvalid extends Error {
   constructor(reason: string) {

@@ -1,3 +1,5 @@
+import type { ChargeNews, RefundNews } from './payment-event.js';
+
 /** What is frozen before a charge is sent: every retry sends exactly this. JSON values only. */
 export interface ChargeRequest {
   readonly tenantId: string;
@@ -111,4 +113,11 @@ export abstract class PaymentProvider {
 
   /** As `retrieveCharge`. */
   abstract retrieveRefund(request: RefundRequest, providerId: string): Promise<RefundOutcome>;
+
+  /**
+   * Everything of ours that was made since then, as it is now: charges, then refunds. Unlike the others it throws: what
+   * comes in pieces has no one outcome.
+   * @throws where the provider cannot be asked
+   */
+  abstract list(since: Date): AsyncIterable<ChargeNews | RefundNews>;
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import Stripe from 'stripe';
 import { Config } from '../config/config.js';
 import { BoundedHttpClient } from './bounded-http-client.js';
+import type { ChargeNews, RefundNews } from './payment-event.js';
 import {
   PaymentProvider,
   type ChargeOutcome,
@@ -13,6 +14,7 @@ import {
 } from './payment-provider.js';
 import { chargeContradiction, chargeOutcome, refundOutcome } from './stripe-answers.js';
 import { refusalOf } from './stripe-errors.js';
+import { chargeNews, refundNews } from './stripe-news.js';
 import { chargeParameters, refundParameters } from './stripe-requests.js';
 
 /** What one page of a list holds at most. */
@@ -106,6 +108,18 @@ export class StripeProvider extends PaymentProvider {
       return refundOutcome(await this.stripe.refunds.retrieve(providerId), request);
     } catch (error) {
       return failedRetrieval(error, providerId);
+    }
+  }
+
+  async *list(since: Date): AsyncIterable<ChargeNews | RefundNews> {
+    const page = { created: { gte: Math.floor(since.getTime() / 1_000) }, limit: PAGE };
+    for await (const intent of this.stripe.paymentIntents.list(page)) {
+      const news = chargeNews(intent);
+      if (news) yield news;
+    }
+    for await (const refund of this.stripe.refunds.list(page)) {
+      const news = refundNews(refund);
+      if (news) yield news;
     }
   }
 

@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../database/transaction.js';
 import { InboxHandler, type ReceivedMessage } from '../inbox/message-handler.js';
-import type { PaymentEvent } from '../payments/payment-event.js';
+import { PROVIDER, type PaymentEvent } from '../payments/payment-event.js';
 import { ChargeNewsHandler } from './charge-news.js';
 import { RefundNewsHandler } from './refund-news.js';
-
-/** Under which the provider's events are in the inbox. */
-export const PROVIDER = 'stripe';
 
 /** Applies what the payment provider told us, in whatever order it came. */
 @Injectable()

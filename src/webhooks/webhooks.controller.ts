@@ -4,8 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Public } from '../http/public.decorator.js';
 import { RawBody } from '../http/raw-body.decorator.js';
 import { Inbox } from '../inbox/inbox.js';
-import { PaymentEvents, SignatureInvalid, type PaymentEvent } from '../payments/payment-event.js';
-import { PROVIDER } from './payment-event.handler.js';
+import { PaymentEvents, PROVIDER, SignatureInvalid, type PaymentEvent } from '../payments/payment-event.js';
 import { webhookSignatureInvalid } from './webhook.problems.js';
 
 /** Where the payment provider tells us what happened. It is answered once the event is stored, before it takes effect. */

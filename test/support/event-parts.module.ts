@@ -12,8 +12,10 @@ import { RefundsModule } from '../../src/refunds/refunds.module.js';
 import { ChargeNewsHandler } from '../../src/webhooks/charge-news.js';
 import { PaymentEventHandler } from '../../src/webhooks/payment-event.handler.js';
 import { RefundNewsHandler } from '../../src/webhooks/refund-news.js';
+import { Sweep } from '../../src/webhooks/sweep.js';
+import { SweepStore } from '../../src/webhooks/sweep.store.js';
 
-/** The inbox's consumer and the reconciler without their loops: a test runs them round by round. */
+/** The inbox's consumer, the reconciler and the sweep without their loops: a test runs them round by round. */
 @Module({
   imports: [InboxModule, ChargesModule, RefundsModule, OutboxModule, PaymentsModule],
   providers: [
@@ -24,6 +26,8 @@ import { RefundNewsHandler } from '../../src/webhooks/refund-news.js';
     RefundNewsHandler,
     OpenChargeStore,
     Reconciler,
+    SweepStore,
+    Sweep,
   ],
 })
 export class EventParts {

@@ -14,8 +14,8 @@ interface Constraint {
   columns: string[];
 }
 
-/** Found before the tenant is known, or are the tenant; small, and replicated whole where data is distributed. */
-const WITHOUT_TENANT = ['tenants', 'api_keys'];
+/** Found before the tenant is known, or are the tenant, or are nobody's; small, and replicated whole where data is distributed. */
+const WITHOUT_TENANT = ['tenants', 'api_keys', 'sweeps'];
 
 const OURS = `
   SELECT oid, relname FROM pg_class

@@ -25,10 +25,22 @@ export function readRoutes(app: FastifyInstance, ledger: Ledger, faults: Faults)
     return { ...page(request, found), object: 'search_result', next_page: null };
   });
 
-  function list<Thing extends { id: string }>(request: FastifyRequest, things: Thing[]) {
+  function list<Thing extends Made>(request: FastifyRequest, things: Thing[]) {
     if (faults.takeForLookup()) throw apiError(503);
-    return page(request, things);
+    return page(request, since(request, things));
   }
+}
+
+interface Made {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+}
+
+/** `created[gte]`, the one filter by time that is known here. */
+function since<Thing extends Made>(request: FastifyRequest, things: readonly Thing[]): Thing[] {
+  const { gte = '0' } = query(request).map('created');
+  return things.filter(({ created }) => created >= Number(gte));
 }
 
 /** @param things newest first */
