@@ -71,6 +71,8 @@ export class NestLogger implements LoggerService {
     const at = level === 'info' && BOOT.has(String(context)) ? 'debug' : level;
     if (message instanceof Error)
       this.logger[at]({ context, err: message }, withoutAddresses(message.message));
+    else if (typeof message === 'object' && message !== null)
+      this.logger[at]({ context, ...message }); // `msg` and `err` among its members are what pino calls them as well
     else this.logger[at]({ context }, withoutAddresses(String(message)));
   }
 }
