@@ -29,6 +29,11 @@ export class Model {
     return this.used().filter(({ reply }) => reply !== undefined);
   }
 
+  /** Whoever asked has not had an answer that is final. */
+  waiting(): KnownKey[] {
+    return this.used().filter(({ reply }) => reply === undefined);
+  }
+
   forget(keys: readonly KnownKey[]): void {
     this.past.push(...keys);
     for (const [id, known] of this.keys) if (keys.includes(known)) this.keys.delete(id);

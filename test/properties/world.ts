@@ -102,12 +102,15 @@ export class World {
     await this.part(Reconciler).runOnce();
   }
 
-  /** The retention of these keys is over, and the reaper comes by. */
-  async reap(keys: readonly KnownKey[]): Promise<void> {
+  /** The retention of these keys is over. */
+  async expire(keys: readonly KnownKey[]): Promise<void> {
     await this.sql(
       "UPDATE idempotency_keys SET expires_at = now() - interval '1 s' WHERE status = 'finished' AND key = ANY ($1)",
       [keys.map(({ name }) => name)],
     );
+  }
+
+  async reap(): Promise<void> {
     await this.part(Reaper).runOnce();
   }
 
