@@ -191,7 +191,8 @@ export class Client {
     const body = await answer.text();
     const code = answer.ok ? undefined : (JSON.parse(body) as { code?: string }).code;
     const replayed = answer.headers.get('idempotent-replayed') === 'true';
-    return { status: answer.status, body, replayed, ...(code !== undefined && { code }) };
+    const requestId = answer.headers.get('request-id') ?? '';
+    return { status: answer.status, body, replayed, requestId, ...(code !== undefined && { code }) };
   }
 
   private fault(route: Route): string {

@@ -8,6 +8,8 @@ export interface Try {
   readonly status?: number;
   readonly code?: string;
   readonly replayed?: boolean;
+  /** As the processes' logs call it. */
+  readonly requestId?: string;
   readonly body?: string;
   /** Why there was no answer. */
   readonly error?: string;

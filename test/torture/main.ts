@@ -20,6 +20,7 @@ const { values: options } = parseArgs({
     clients: { type: 'string', default: '12' },
     /** One of `mutants.ts`: the run must then find something. */
     mutant: { type: 'string' },
+    /** Keeps the logs of the processes also where nothing was found. */
     keep: { type: 'boolean', default: false },
   },
 });
@@ -31,11 +32,15 @@ console.log(`torture: ${options.minutes} minutes, seed ${options.seed}`);
 const build = await copyBuild(options.mutant ?? 'real');
 if (options.mutant) await mutate(build, options.mutant);
 const stage = await setStage(build);
-const found = await torture(stage).finally(async () => {
-  if (options.keep) return console.log(`kept: ${stage.folder}`);
-  await stage.close();
+let found: Violation[] | undefined;
+try {
+  found = await torture(stage);
+} finally {
+  const keepLogs = options.keep || (found?.length !== 0 && options.mutant === undefined);
+  await stage.close(keepLogs);
+  if (keepLogs) console.log(`the processes' logs: ${stage.folder}`);
   await rm(build, { recursive: true, force: true });
-});
+}
 console.log(found.length === 0 ? '0 violations' : `${found.length} violations (seed ${options.seed})`);
 process.exit(found.length === 0 ? 0 : 1);
 

@@ -3,8 +3,8 @@ import type { Facts } from './facts.js';
 import { isDefinitive, type Intent, type Journal } from './journal.js';
 import type { Stage } from './stage.js';
 
-/** How many timelines are printed: they are long, and the first few tell. */
-const TIMELINES = 5;
+/** How many timelines are printed: they are long, and one of each kind tells. */
+const TIMELINES = 8;
 
 export function progress(journal: Journal, seconds: number, { apis, workers }: Stage): string {
   const ended = journal.intents.filter(({ final }) => final).length;
@@ -36,9 +36,9 @@ export function violations(found: readonly Violation[], facts: Facts): string {
   const listed = found.map(({ what, tenant, key, orderId }) =>
     ['VIOLATION', what, tenant, key && `key ${key}`, orderId].filter(Boolean).join(' · '),
   );
-  return [...listed.slice(0, 100), ...found.slice(0, TIMELINES).map((each) => timeline(each, facts))].join(
-    '\n',
-  );
+  const kinds = new Map(found.map((each) => [each.what.replace(/\w+_[0-9a-z]{24,26}|\d+/g, ''), each]));
+  const timelines = [...kinds.values()].slice(0, TIMELINES).map((each) => timeline(each, facts));
+  return [...listed.slice(0, 100), ...timelines].join('\n');
 }
 
 /** All that is known of what went wrong: what clients sent and saw, and what is written down where. */

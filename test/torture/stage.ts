@@ -36,7 +36,8 @@ export interface Stage {
   readonly mailbox: Mailbox;
   readonly apis: readonly Instance[];
   readonly workers: readonly Instance[];
-  close(): Promise<void>;
+  /** @param keepLogs leaves the processes' logs where they are */
+  close(keepLogs: boolean): Promise<void>;
 }
 
 /** @param dist the build that the processes run: the real one, or a copy with a fault of its own */
@@ -75,10 +76,10 @@ export async function setStage(dist: string): Promise<Stage> {
     mailbox,
     apis,
     workers,
-    close: async () => {
+    close: async (keepLogs) => {
       await Promise.all([...apis, ...workers].map((each) => each.stop()));
       await Promise.all([provider.stop(), mailbox.stop(), proxy.close(), database.close()]);
-      await rm(folder, { recursive: true, force: true });
+      if (!keepLogs) await rm(folder, { recursive: true, force: true });
     },
   };
 }
