@@ -37,10 +37,18 @@ const QUERY_TIMEOUT_MS = 30_000;
 /**
  * While the pool hands a client over nobody listens for its errors, and the server may end a session at any moment:
  * an error without a listener would end the process. Whoever holds the client learns of it from their query.
+ * A session that takes no writes (it reached a standby, or a primary while that was read-only) may stay so for ever:
+ * it is not kept.
  */
 class PatientClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+    this.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
+      if (code === READ_ONLY) void this.end();
+    });
   }
 }
+
+/** SQLSTATE read_only_sql_transaction. */
+const READ_ONLY = '25006';

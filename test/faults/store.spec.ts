@@ -10,30 +10,34 @@ describe('A database that has become read-only', () => {
   beforeAll(async () => void (shop = await openShop({ ROLE: 'api' })));
   afterAll(() => shop.close());
 
-  /** As after a failover: sessions end, and what is found then takes no writes, or takes them again. */
-  async function failOver(readOnly: 'on' | 'off'): Promise<void> {
+  /** For sessions that begin from now on. */
+  async function setReadOnly(readOnly: 'on' | 'off'): Promise<void> {
     const name = new URL(shop.db.url).pathname.slice(1);
     await shop.db.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = ${readOnly}`);
-    await shop.db.sql(
+  }
+
+  /** As in a failover. */
+  const endSessions = () =>
+    shop.db.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );
-  }
 
   it('costs 503 with Retry-After, and nothing is charged; the same key works once it takes writes again [C-13]', async () => {
     const key = randomUUID();
-    await failOver('on');
+    await setReadOnly('on');
+    await endSessions();
     for (let tries = 0; tries < 20; tries++) {
       const refused = await checkout(shop, key);
       expect([refused.status, refused.body.code]).toEqual([503, 'store_unavailable']);
       expect(refused.headers.get('retry-after')).toBe('1');
     }
     expect((await shop.provider.ledger()).charges).toEqual([]);
-    await failOver('off');
+    await setReadOnly('off'); // the sessions that began meanwhile stay as they are
     const statuses: number[] = [];
     for (let tries = 0; tries < 20 && !statuses.includes(201); tries++)
       statuses.push((await checkout(shop, key)).status);
-    expect(statuses.at(-1)).toBe(201); // before that, at most what the ended sessions cost
+    expect(statuses.at(-1)).toBe(201); // before that, at most one for each of those sessions
     expect(statuses.filter((status) => ![201, 503].includes(status))).toEqual([]);
     expect((await shop.provider.ledger()).charges).toHaveLength(1);
   });
