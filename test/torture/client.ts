@@ -17,6 +17,9 @@ import { authenticate, type Stage } from './stage.js';
 const PATIENCE_MS = 8_000;
 const LONGEST_PAUSE_MS = 2_000;
 
+/** The other key's charge may wait for a customer who does not come. */
+const ORDER_TRIES = 5;
+
 /** Where a request may be crashed by its header, beyond what the nemesis does at random moments. */
 const POINTS: Readonly<Record<Route, readonly string[]>> = {
   checkout: ['phase.after_commit:order_created', 'call.before:charge', 'call.after:charge'],
@@ -141,7 +144,8 @@ export class Client {
     for (let tries = 1; !this.giveUp.aborted; tries++) {
       const fault = this.stop.aborted || !this.dice.happens(0.02) ? undefined : this.fault(intent.route);
       const seen = await this.send(intent, fault ? { fault } : {});
-      if (isFinal(seen)) return (intent.final ??= seen);
+      const waits = seen.code === 'order_payment_in_progress' && tries < ORDER_TRIES;
+      if (isFinal(seen) && !waits) return (intent.final ??= seen);
       await sleep(this.dice.next() * Math.min(LONGEST_PAUSE_MS, 100 * 2 ** tries));
     }
     return undefined;
@@ -240,9 +244,4 @@ function isFinal({ status, code }: Try): boolean {
   return !(status === 409 && code !== undefined && RETRIED.has(code));
 }
 
-const RETRIED = new Set([
-  'idempotency_key_in_use',
-  'idempotency_key_under_review',
-  'order_payment_in_progress',
-  'charge_in_progress',
-]);
+const RETRIED = new Set(['idempotency_key_in_use', 'idempotency_key_under_review', 'charge_in_progress']);

@@ -130,8 +130,11 @@ export class TortureDatabase {
     await destroyPostgres(this.folder);
   }
 
+  /** The role's timeouts are for the service: what is asked here takes as long as it takes. */
   private connect(): void {
-    this.pool = new pg.Pool({ connectionString: this.url, max: 2, application_name: 'torture' });
+    const options = '-c statement_timeout=0 -c lock_timeout=0';
+    const pool = { connectionString: this.url, max: 2, application_name: 'torture', options };
+    this.pool = new pg.Pool(pool);
     this.pool.on('error', () => undefined);
   }
 }
