@@ -58,3 +58,35 @@ describe('200 clients at once, and a pool of two', () => {
     await shop.close();
   });
 });
+
+describe('A phase that PostgreSQL rolls back, as it lost against another', () => {
+  let shop: Shop;
+  beforeAll(async () => void (shop = await openShop({ ROLE: 'api' })));
+  afterAll(() => shop.close());
+
+  /** A sequence counts on through rollbacks: so the first insert fails, and the next does not. */
+  const failOnce = (table: string, sqlstate: string) =>
+    shop.db.sql(`
+      CREATE SEQUENCE inserts;
+      CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('inserts') = 1 THEN RAISE EXCEPTION 'lost' USING ERRCODE = '${sqlstate}'; END IF;
+        RETURN new;
+      END $$;
+      CREATE TRIGGER fail_once BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION fail_once()`);
+  afterEach(() => shop.db.sql('DROP FUNCTION fail_once CASCADE; DROP SEQUENCE inserts'));
+
+  it.each([
+    ['deadlock', '40P01', 'orders'],
+    ['deadlock', '40P01', 'ledger_entries'],
+    ['serialization failure', '40001', 'orders'],
+    ['serialization failure', '40001', 'ledger_entries'],
+  ])('by a %s (%s) at %s, is done again; no call is', async (_what, sqlstate, table) => {
+    await failOnce(table, sqlstate);
+    const answer = await checkout(shop);
+    expect(answer.status).toBe(201);
+    expect(await shop.chargesOf(answer.body.order.id as string)).toMatchObject([{ calls: 1 }]);
+    expect(await shop.db.sql('SELECT last_value::int AS n, is_called FROM inserts')).toEqual([
+      { n: 2, is_called: true },
+    ]);
+  });
+});
