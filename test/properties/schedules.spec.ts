@@ -11,7 +11,7 @@ import { World } from './world.js';
  * runs it again.
  */
 const {
-  SCHEDULES = thoroughly ? '150' : '12',
+  SCHEDULES = thoroughly ? '100' : '12',
   SCHEDULE_SEED: seed,
   SCHEDULE_PATH: path,
   SCHEDULE_REPLAY_PATH: replayPath,
