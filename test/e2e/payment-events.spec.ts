@@ -13,7 +13,7 @@ afterAll(() => shop.close());
 afterEach(() => shop.clean());
 
 describe('An event about a charge in doubt', () => {
-  it('finishes its key, once, with the reply that the lost answer would have had [Q-6, W-7, F-61]', async () => {
+  it('finishes its key, once, with the reply that the lost answer would have had [Q-6, W-7]', async () => {
     const key = randomUUID();
     const chargeId = await shop.inDoubt(key);
     const { order_id: orderId } = await shop.chargeRow(chargeId);
@@ -46,7 +46,7 @@ describe('An event about a charge in doubt', () => {
     expect(await shop.chargeRow(chargeId)).toMatchObject({ status: 'declined' });
   });
 
-  it('leaves a key that somebody holds alone, and comes back to it [F-60, F-61]', async () => {
+  it('leaves a key that somebody holds alone, and comes back to it', async () => {
     await subscribe(shop.provider, shop.api.url);
     await shop.provider.fault('delay', { times: 1, delayMs: 1_000 });
     const key = randomUUID();
@@ -66,7 +66,7 @@ describe('An event about a charge in doubt', () => {
     await subscribe(shop.provider, 'http://127.0.0.1:9');
   });
 
-  it('takes over where the lease is over; the owner that wakes changes nothing, and sends what is stored [F-60]', async () => {
+  it('takes over where the lease is over; the owner that wakes changes nothing, and sends what is stored', async () => {
     await shop.provider.fault('delay', { times: 1, delayMs: 1_500 });
     const key = randomUUID();
     const slow = shop.checkout(key);
@@ -90,7 +90,7 @@ describe('An event about a charge in doubt', () => {
     await shop.expectPaidOnce(answer.body.order.id);
   });
 
-  it('races with the owner, and whoever wins, the order is paid once [F-60, F-61]', async () => {
+  it('races with the owner, and whoever wins, the order is paid once', async () => {
     await subscribe(shop.provider, shop.api.url);
     let racing = true;
     const consuming = (async () => {
@@ -153,7 +153,7 @@ describe('Events out of order', () => {
     ['declined', 'failed', 'processing', 'requires_action'],
     ['declined', 'processing', 'failed', 'processing'],
     ['canceled', 'canceled', 'requires_action', 'processing', 'failed'],
-  ])('end in %s: %s, %s, %s [W-9, ST-7, F-60]', async (end, ...order) => {
+  ])('end in %s: %s, %s, %s [W-9, ST-7]', async (end, ...order) => {
     const { body } = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_authenticationRequired' });
     const intent = await intentOf(shop.provider, body.charge.id);
     for (const state of order) {
@@ -262,7 +262,7 @@ describe('An event that disagrees with our record', () => {
     ['charge', 'payment_intent.succeeded', { charge_id: 'ch_01kbn9sg6de5pv2m8w4f3tqz7x' }],
     ['charge', 'payment_intent.succeeded', { charge_id: '\0' }],
     ['refund', 'refund.updated', { refund_id: 're_01kbn9sg6de5pv2m8w4f3tqz7x' }],
-  ])('on a %s that we do not have opens a review [W-13, F-63]', async (what, type, ids) => {
+  ])('on a %s that we do not have opens a review [W-13]', async (what, type, ids) => {
     const object = { ...intent, ...paid, metadata: { tenant_id: 'acme', ...ids } };
     const event = eventOf(type, object);
     expect(await shop.told(event)).toBe(204);
