@@ -32,6 +32,8 @@ console.log(`torture: ${options.minutes} minutes, seed ${options.seed}`);
 const build = await copyBuild(options.mutant ?? 'real');
 if (options.mutant) await mutate(build, options.mutant);
 const stage = await setStage(build);
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stage.close(true).finally(() => process.exit(130)));
 let found: Violation[] | undefined;
 try {
   found = await torture(stage);
