@@ -19,7 +19,7 @@ function isHarmless(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(
-    ([name, member]) => isHarmless(name) && name !== '__proto__' && isHarmless(member),
+    ([name, member]) => isHarmless(name) && !(name in Object.prototype) && isHarmless(member),
   );
 }
 
@@ -152,6 +152,7 @@ describe('The strict JSON parser', () => {
 
   it('lets no body reach the prototype of anything', () => {
     expect(refusalOf('{"__proto__":{"admin":true}}').details.param).toBe('__proto__');
+    expect(refusalOf('{"a":[{"toString":null}]}').details.param).toBe('a[0].toString');
     expect(refusalOf('{"a":{"\\u005f_proto__":1}}').details.param).toBe('a.__proto__');
     expect(Object.prototype).not.toHaveProperty('admin');
   });
