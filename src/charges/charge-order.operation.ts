@@ -18,9 +18,9 @@ import {
 import { lockOrder } from '../orders/order.store.js';
 import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
-import { chargeBody, chargeRequest, newCharge, PAYMENT_FAILED } from './charge.js';
-import { doubtCharge, insertCharge } from './charge.store.js';
-import { completePayment, recordOutcome, type Payment } from './payment.js';
+import { chargeBody, chargeRequest, newCharge } from './charge.js';
+import { insertCharge } from './charge.store.js';
+import { completePayment, inDoubt, recordOutcome, type Payment } from './payment.js';
 
 export interface ChargeOrderInput {
   readonly orderId: string;
@@ -60,10 +60,7 @@ export class ChargeOrder {
     charge_intended: foreignCall({
       step: 'charge',
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
-      find: (request) => this.payments.findCharge(request),
-      retrieve: (request, providerId) => this.payments.retrieveCharge(request, providerId),
-      notMade: PAYMENT_FAILED,
-      doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
+      ...inDoubt(this.payments),
       record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, charged),
     }),
 

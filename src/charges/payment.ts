@@ -10,15 +10,27 @@ import { recordPayment } from '../ledger/ledger.js';
 import type { Order } from '../orders/order.js';
 import { markPaid } from '../orders/order.store.js';
 import type { Outbox } from '../outbox/outbox.js';
+import type { ChargeRequest, PaymentProvider } from '../payments/payment-provider.js';
 import { receiptFor } from '../receipts/receipt-message.js';
-import { settled, type Charge, type ChargeStatus, type SettledOutcome } from './charge.js';
-import { saveSettled } from './charge.store.js';
+import { PAYMENT_FAILED, settled, type Charge, type ChargeStatus, type SettledOutcome } from './charge.js';
+import { doubtCharge, saveSettled } from './charge.store.js';
 import { cardDeclined, paymentCanceled, paymentRejected } from './charge.problems.js';
 
 /** An order and the charge that pays it: what a payment knows at each recovery point. */
 export interface Payment {
   readonly order: Order;
   readonly charge: Charge;
+}
+
+/** How a charge is settled whose outcome nobody knows: one way, whichever operation made the call. */
+export function inDoubt(payments: PaymentProvider) {
+  return {
+    find: (request: ChargeRequest) => payments.findCharge(request),
+    retrieve: (request: ChargeRequest, providerId: string) => payments.retrieveCharge(request, providerId),
+    notMade: PAYMENT_FAILED,
+    doubt: async (tx: Tx, { tenantId, state: { charge } }: Run<unknown, Payment>, as: 'unknown' | 'review') =>
+      doubtCharge(tx, tenantId, charge, as),
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { chargeBody, chargeRequest, newCharge, PAYMENT_FAILED } from '../charges/charge.js';
-import { doubtCharge, insertFirstCharge } from '../charges/charge.store.js';
-import { completePayment, recordOutcome, type Payment } from '../charges/payment.js';
+import { chargeBody, chargeRequest, newCharge } from '../charges/charge.js';
+import { insertFirstCharge } from '../charges/charge.store.js';
+import { completePayment, inDoubt, recordOutcome, type Payment } from '../charges/payment.js';
 import {
   atomicPhase,
   foreignCall,
@@ -61,10 +61,7 @@ export class Checkout {
     order_created: foreignCall({
       step: 'charge',
       call: (request, derivedKey) => this.payments.charge(request, derivedKey),
-      find: (request) => this.payments.findCharge(request),
-      retrieve: (request, providerId) => this.payments.retrieveCharge(request, providerId),
-      notMade: PAYMENT_FAILED,
-      doubt: async (tx, run, as) => doubtCharge(tx, run.tenantId, run.state.charge, as),
+      ...inDoubt(this.payments),
       record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, checkedOut),
     }),
 

@@ -1,14 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { Database, type Tx } from '../database/transaction.js';
-import { Attempt } from './attempt.js';
 import type { Outcome } from './course.js';
 import { heldKey, type HeldKey } from './held-key.js';
 import { isLive } from './idempotency-key.row.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
-import { OperationRunner } from './operation-runner.js';
 import { Operations } from './operations.js';
+import { Resumer } from './resumer.js';
 import { ReviewStore, type DecidedReview, type Review, type Verdict } from './review.store.js';
 import {
   confirmationUnavailable,
@@ -32,7 +30,7 @@ export class Decisions {
     private readonly reviews: ReviewStore,
     private readonly keys: IdempotencyKeyStore,
     private readonly operations: Operations,
-    private readonly runner: OperationRunner,
+    private readonly resumer: Resumer,
     private readonly config: Config,
   ) {}
 
@@ -83,12 +81,8 @@ export class Decisions {
   private async carryOut({ tenantId, key, subjectId }: DecidedReview): Promise<void> {
     const row = key === null ? undefined : await this.keys.find(tenantId, key);
     if (key === null || row?.id !== subjectId || row.status !== 'in_progress' || isLive(row)) return;
-    const operation = this.operations.find(row.operation);
-    const leasedAt = performance.now();
-    const taken = operation && (await this.keys.takeOver(tenantId, key, row.version, randomUUID()));
-    if (!taken) return;
-    const deadline = leasedAt + this.config.timings.requestDeadline * 1_000;
-    await this.runner.run(operation, Attempt.resumed(tenantId, key, taken, leasedAt), { deadline });
+    const deadline = performance.now() + this.config.timings.requestDeadline * 1_000;
+    await this.resumer.resume(tenantId, key, row, { deadline });
   }
 
   /** The decision stands, whatever came in its way. */

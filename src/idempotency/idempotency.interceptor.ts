@@ -23,6 +23,7 @@ import {
   recoveryPointUnknown,
 } from './idempotency.problems.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
+import { takeOver } from './take-over.js';
 
 /** What is sent, and whose it was first. */
 interface Answer {
@@ -144,11 +145,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   /** Runs the stored input: the pipes may have changed since, and what was accepted once is not asked again. */
   private async resume(request: KeyedRequest, { version }: KeyRow): Promise<Answer> {
-    const { tenantId, key } = request;
-    const leasedAt = performance.now();
-    const row = await this.store.takeOver(tenantId, key, version, randomUUID());
-    if (!row) throw new KeyTaken();
-    return this.run(request, Attempt.resumed(tenantId, key, row, leasedAt));
+    return this.run(request, await takeOver(this.store, request.tenantId, request.key, version));
   }
 
   private async run({ operation, options }: KeyedRequest, attempt: Attempt): Promise<Answer> {

@@ -1,10 +1,12 @@
 import { typeid } from 'typeid-js';
 import { statement, type Tx } from '../database/transaction.js';
 
-/** A question that no program may decide, about something other than an unfinished key; see `Reviews` for that. */
+/** A question that no program may decide. About an unfinished key it is opened by `Reviews`, which also stops the key. */
 export interface OpenQuestion {
   readonly tenantId: string;
-  readonly subject: { readonly kind: 'charge' | 'refund' | 'event'; readonly id: string };
+  readonly subject:
+    | { readonly kind: 'charge' | 'refund' | 'event'; readonly id: string }
+    | { readonly kind: 'idempotency_key'; readonly id: string; readonly key: string };
   /** A stable code for why a person is asked. */
   readonly reason: string;
   /** What is known; no secrets, no values of the request. */
@@ -14,12 +16,13 @@ export interface OpenQuestion {
 /** Asks once: while the same question about the same subject is open, nothing is added. */
 export function openReview(tx: Tx, { tenantId, subject, reason, evidence }: OpenQuestion): void {
   const id = typeid('rev').toString();
-  tx.send(OPEN, [tenantId, id, subject.kind, subject.id, reason, JSON.stringify(evidence)]);
+  const key = 'key' in subject ? subject.key : null;
+  tx.send(OPEN, [tenantId, id, subject.kind, subject.id, key, reason, JSON.stringify(evidence)]);
 }
 
 const OPEN = statement(
-  'review_open_about',
-  `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, reason, evidence)
-   VALUES ($1, $2, $3, $4, $5, $6)
+  'review_open',
+  `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, idempotency_key, reason, evidence)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)
    ON CONFLICT (tenant_id, subject_kind, subject_id, reason) WHERE decided_at IS NULL DO NOTHING`,
 );

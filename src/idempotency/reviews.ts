@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { typeid } from 'typeid-js';
-import { Database, statement, type Tx } from '../database/transaction.js';
+import { Database, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
+import { openReview } from './open-review.js';
 import { LeaseLost } from './ownership.js';
 
 export interface ReviewQuestion {
@@ -27,15 +27,8 @@ export class Reviews {
     const { tenantId, key, id } = attempt.execution;
     await this.database.transaction(async (tx) => {
       await mark(tx);
-      tx.send(OPEN, [tenantId, typeid('rev').toString(), id, key, reason, JSON.stringify(evidence)]);
+      openReview(tx, { tenantId, subject: { kind: 'idempotency_key', id, key }, reason, evidence });
       if ((await this.store.toReview(tx, attempt, reason)) !== 1) throw new LeaseLost();
     });
   }
 }
-
-const OPEN = statement(
-  'review_open',
-  `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, idempotency_key, reason, evidence)
-   VALUES ($1, $2, 'idempotency_key', $3, $4, $5, $6)
-   ON CONFLICT (tenant_id, subject_kind, subject_id, reason) WHERE decided_at IS NULL DO NOTHING`,
-);

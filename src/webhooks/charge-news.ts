@@ -83,7 +83,7 @@ export class ChargeNewsHandler {
   ): Promise<void> {
     if (isLive(row)) throw new NotYet('its key is held', HELD_KEY_PAUSE_SECONDS);
     try {
-      await this.resumer.resume(tenantId, key, row, { step: 'charge', outcome });
+      await this.resumer.resume(tenantId, key, row, { known: { step: 'charge', outcome } });
     } catch (error) {
       if (!(error instanceof KeyTaken || error instanceof LeaseLost)) throw error;
       throw new NotYet('its key was taken', HELD_KEY_PAUSE_SECONDS);
