@@ -5,7 +5,7 @@ import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
 import { fence, FENCED } from './fence.js';
-import { KEY_COLUMNS, type KeyRow } from './idempotency-key.row.js';
+import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 
 /** A key that the completer has claimed, and what it knows of its earlier tries. */
 export interface AbandonedKey extends KeyRow {
@@ -46,9 +46,10 @@ export class AbandonedKeyStore {
   }
 
   /** Leaves the key until after a backoff; once its tries are used up, not even that long: a person must be asked. */
-  putOff(tx: Tx, attempt: Attempt, { reason, inDoubt, counts }: EarlyEnd): Promise<number> {
+  putOff(tx: Tx, attempt: Attempt, end: EarlyEnd): Promise<number> {
+    const { reason, inDoubt, counts, retryAfterSeconds = 0 } = end;
     const values = [reason, this.lease, Math.random(), inDoubt, counts, this.windowHours, this.maxTries];
-    return tx.execute(PUT_OFF, [...fence(attempt), ...values]);
+    return tx.execute(PUT_OFF, [...fence(attempt), ...values, retryAfterSeconds]);
   }
 
   /** Leaves a key that this build does not know to one that does. */
@@ -57,15 +58,12 @@ export class AbandonedKeyStore {
   }
 }
 
-/** However often it failed, a key is tried every half hour, on average: outages end, and somebody's money waits. */
-const LONGEST_BACKOFF_SECONDS = 3_600;
-
 /**
  * Seconds: exponential from one lease, with full jitter, so that what an outage has piled up does not come at once.
  * 2^20 leases are past the longest backoff, and any higher power might not be a number.
  */
 const backoff = (first: string, random: string, failures: string) =>
-  `${random}::float8 * least(${LONGEST_BACKOFF_SECONDS}, ${first}::float8 * 2 ^ least(20, ${failures}))`;
+  `${random}::float8 * least(${LONGEST_PAUSE_SECONDS}, ${first}::float8 * 2 ^ least(20, ${failures}))`;
 
 /** Hops from tenant to tenant along idempotency_keys_due: one look-up for each tenant with unfinished keys. */
 const DUE_TENANTS = statement(
@@ -114,7 +112,8 @@ const PUT_OFF = statement(
   `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
      in_doubt = in_doubt OR $8, unrecognised_since = NULL, doubtful_tries = doubtful_tries + ${COUNTED},
      next_run_at = CASE WHEN doubtful_tries + ${COUNTED} >= $11 THEN now()
-       ELSE now() + make_interval(secs => ${backoff('$6', '$7', 'completer_tries - 1')}) END
+       ELSE now() + make_interval(secs =>
+         least(${LONGEST_PAUSE_SECONDS}, $12::float8 + ${backoff('$6', '$7', 'completer_tries - 1')})) END
    WHERE ${FENCED}`,
 );
 

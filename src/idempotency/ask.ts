@@ -4,7 +4,8 @@ import type { Foreign, Outcome } from './course.js';
 /**
  * Makes a foreign call. Unknown: once more with the same derived key, then the effect is looked up, as far as there is
  * time. A stored 500 would only be repeated, and past the other system's retention of derived keys nothing may be sent
- * again: both are looked up at once. Once a try may have acted, that a later one did not proves nothing.
+ * again: both are looked up at once. Once a try may have acted, that a later one did not proves nothing. A system that
+ * asks to be left alone gets neither a second call nor a look-up.
  */
 export async function ask(call: Foreign, request: FrozenRequest, hasTime: () => boolean): Promise<Outcome> {
   const send = () => call.call(request.body, request.derivedKey).catch(asUnknown);
@@ -13,9 +14,10 @@ export async function ask(call: Foreign, request: FrozenRequest, hasTime: () => 
 
   let outcome = await send();
   const inDoubt = request.inDoubt || outcome.status === 'unknown';
-  if (outcome.status === 'unknown' && !outcome.replayed && hasTime()) outcome = await send();
+  const mayAsk = () => outcome.retryAfterSeconds === undefined && hasTime();
+  if (outcome.status === 'unknown' && !outcome.replayed && mayAsk()) outcome = await send();
   if (!inDoubt || settles(outcome)) return outcome;
-  const found = hasTime() ? await find() : outcome;
+  const found = mayAsk() ? await find() : outcome;
   return found.status === 'not_acted' ? { ...found, status: 'unknown' } : found;
 }
 

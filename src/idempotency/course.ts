@@ -13,6 +13,8 @@ export interface Outcome {
   readonly replayed?: boolean;
   /** A look-up was answered, and found nothing. */
   readonly absent?: boolean;
+  /** The other system asks to be left alone for so long. */
+  readonly retryAfterSeconds?: number;
 }
 
 export type Foreign = ForeignCall<unknown, unknown, unknown, Outcome, unknown>;
@@ -32,6 +34,8 @@ export interface EarlyEnd {
   readonly inDoubt: boolean;
   /** Speaks against the key: its call may have acted, or it failed, with every other system well. */
   readonly counts: boolean;
+  /** Nobody goes on with the key by itself before; at most an hour of it counts. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** Lets go of the attempt's key. @returns rows changed: 0 when it was no longer the attempt's */

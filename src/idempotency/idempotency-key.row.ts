@@ -45,6 +45,9 @@ export const KEY_COLUMNS = `id, operation, fingerprint_scheme, fingerprint, memb
   coalesce(expires_at <= now(), false) AS expired,
   extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
 
+/** A key is tried at least every hour, however often it failed or was put off: outages end, and somebody's money waits. */
+export const LONGEST_PAUSE_SECONDS = 3_600;
+
 export function storedFingerprint(row: KeyRow): Fingerprint {
   return { scheme: row.fingerprint_scheme, hash: row.fingerprint, members: row.member_hashes };
 }

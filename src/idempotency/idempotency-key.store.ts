@@ -4,7 +4,7 @@ import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt, Claim } from './attempt.js';
 import type { EarlyEnd } from './course.js';
 import { fence, FENCED } from './fence.js';
-import { KEY_COLUMNS, type KeyRow } from './idempotency-key.row.js';
+import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
 
 /** What an attempt leaves behind at a recovery point. */
@@ -89,8 +89,9 @@ export class IdempotencyKeyStore {
   }
 
   /** Lets go of a key that is not finished: the next request may take it over at once. */
-  release(tx: Tx, attempt: Attempt, { reason, inDoubt }: EarlyEnd): Promise<number> {
-    return tx.execute(RELEASE, [...fence(attempt), reason, this.grace, inDoubt]);
+  release(tx: Tx, attempt: Attempt, { reason, inDoubt, retryAfterSeconds = 0 }: EarlyEnd): Promise<number> {
+    const untouched = Math.max(this.grace, Math.min(retryAfterSeconds, LONGEST_PAUSE_SECONDS));
+    return tx.execute(RELEASE, [...fence(attempt), reason, untouched, inDoubt]);
   }
 
   /** Leaves the key to a person. */

@@ -3,24 +3,32 @@ import { Problem } from '../http/problem.js';
 /** A retry is worth while, soon: other attempts need a second or two. */
 const RETRY_SOON = { 'Retry-After': '1', 'Should-Retry': 'true' };
 
-export function outcomeUnknown(): Problem {
+/** Seconds: whatever the other system asks for, a client that comes back meanwhile is told anew. */
+const LONGEST_RETRY_AFTER = 60;
+
+/** Not before the other system wants to be asked again. */
+function retryAfter(seconds = 1): typeof RETRY_SOON {
+  return { ...RETRY_SOON, 'Retry-After': String(Math.min(Math.max(1, seconds), LONGEST_RETRY_AFTER)) };
+}
+
+export function outcomeUnknown(retryAfterSeconds?: number): Problem {
   return new Problem({
     status: 503,
     code: 'outcome_unknown',
     title: 'The outcome is not known yet',
     detail:
       'The payment provider did not say what happened. Retry with the same Idempotency-Key: the charge will not be made twice.',
-    headers: RETRY_SOON,
+    headers: retryAfter(retryAfterSeconds),
   });
 }
 
-export function providerUnavailable(): Problem {
+export function providerUnavailable(retryAfterSeconds?: number): Problem {
   return new Problem({
     status: 503,
     code: 'provider_unavailable',
     title: 'The payment provider cannot be reached',
     detail: 'The payment provider was not reached and has done nothing. Retry with the same Idempotency-Key.',
-    headers: RETRY_SOON,
+    headers: retryAfter(retryAfterSeconds),
   });
 }
 

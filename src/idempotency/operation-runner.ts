@@ -33,10 +33,13 @@ class GiveUp extends Error {
     readonly reason: string,
     /** What the client is told. */
     readonly answer: Error,
-    /** The call that may have acted; none where nothing is in doubt. */
-    readonly doubted?: Foreign,
-    /** Speaks against the key, not against a system that is away. */
-    readonly counts = doubted !== undefined,
+    readonly how: {
+      /** The call that may have acted; none where nothing is in doubt. */
+      readonly doubted?: Foreign;
+      /** Speaks against the key, not against a system that is away; left out: where a call may have acted. */
+      readonly counts?: boolean;
+      readonly retryAfterSeconds?: number | undefined;
+    } = {},
   ) {
     super(reason);
   }
@@ -126,14 +129,15 @@ export class OperationRunner {
     if (course.transactionOpen) throw new Error(`${call.step} would be called inside a transaction`);
     const request = frozenRequest(course.attempt);
     const outcome = course.takeKnown(call.step) ?? request.known ?? (await this.call(course, call, request));
-    switch (outcome.status) {
+    const { status, reason = status, retryAfterSeconds } = outcome;
+    switch (status) {
       case 'not_acted':
-        throw new GiveUp(outcome.reason ?? 'not acted', providerUnavailable());
+        throw new GiveUp(reason, providerUnavailable(retryAfterSeconds), { retryAfterSeconds });
       case 'contradicted':
         return this.toReview(course, call, outcome);
       case 'unknown':
         if (request.windowOver && outcome.absent) return this.toReview(course, call, outcome);
-        throw new GiveUp(outcome.reason ?? 'unknown', outcomeUnknown(), call);
+        throw new GiveUp(reason, outcomeUnknown(retryAfterSeconds), { doubted: call, retryAfterSeconds });
       default:
         return this.local(course, (tx, run) => call.record(tx, outcome, run));
     }
@@ -198,10 +202,11 @@ export class OperationRunner {
     }
   }
 
-  private async release(course: Course, { doubted, reason, counts }: GiveUp): Promise<void> {
+  private async release(course: Course, { reason, how }: GiveUp): Promise<void> {
+    const { doubted, counts = doubted !== undefined, retryAfterSeconds = 0 } = how;
     const { attempt, options } = course;
     const release: Release = options.release ?? ((...end) => this.store.release(...end));
-    const end = { reason: reason.slice(0, 500), inDoubt: doubted !== undefined, counts };
+    const end = { reason: reason.slice(0, 500), inDoubt: doubted !== undefined, counts, retryAfterSeconds };
     await this.database.transaction(async (tx) => {
       await doubted?.doubt?.(tx, course.runWith(attempt.state), 'unknown');
       if ((await release(tx, attempt, end)) !== 1) throw new LeaseLost();
@@ -238,5 +243,5 @@ function interrupted(error: unknown): GiveUp {
   const { name = 'unknown', code } = (error ?? {}) as { name?: string; code?: string };
   const reason = code === undefined ? name : `${name} ${code}`;
   const away = isStoreUnavailable(error);
-  return new GiveUp(reason, away ? (error as Error) : operationInterrupted(), undefined, !away);
+  return new GiveUp(reason, away ? (error as Error) : operationInterrupted(), { counts: !away });
 }

@@ -1,4 +1,4 @@
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as SecureAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type Stripe from 'stripe';
@@ -13,7 +13,11 @@ export class NotSent extends Error {
 
 /** The request may have arrived, but no answer came back that can be used: whether it acted is not known. */
 export class AnswerLost extends Error {
-  constructor(override readonly cause: Error) {
+  constructor(
+    override readonly cause: Error,
+    /** Of an answer that came and is of no use: a proxy may say for how long it will have no better one. */
+    readonly headers: IncomingHttpHeaders = {},
+  ) {
     super(cause.message);
     this.name = 'AnswerLost';
   }
@@ -63,6 +67,7 @@ export class BoundedHttpClient implements Stripe.HttpClient {
         request.end(body);
       });
     } catch (error) {
+      if (error instanceof AnswerLost) throw error;
       throw connection.made ? new AnswerLost(error as Error) : new NotSent(error as Error);
     }
   };
@@ -82,15 +87,15 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
     if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return new Answer(response, parse(response.statusCode ?? 0, Buffer.concat(chunks).toString()));
+  return new Answer(response, parse(response, Buffer.concat(chunks).toString()));
 }
 
 /** What the provider itself says is an object; when it refuses, one with an error. A proxy's page is neither. */
-function parse(status: number, text: string): object {
+function parse({ statusCode: status = 0, headers }: IncomingMessage, text: string): object {
   const json = parseJson(text);
   const refused = status < 200 || status > 299;
   if (!isObject(json) || (refused && !isObject((json as { error?: unknown }).error))) {
-    throw new Error(`the answer with status ${status} is not one of the provider's`);
+    throw new AnswerLost(new Error(`the answer with status ${status} is not one of the provider's`), headers);
   }
   return json;
 }

@@ -52,12 +52,15 @@ export interface NextAction {
  *   that the provider stores its 500: asking again with the same key would only repeat it; `absent` that a look-up
  *   was answered, and found nothing.
  * - `contradicted`: the provider knows the derived key with other parameters, or answers with another amount.
+ *
+ * `retryAfterSeconds`: the provider asks us to stay away for so long.
  */
 export type UnsettledOutcome =
-  | { readonly status: 'not_acted'; readonly reason: string }
+  | { readonly status: 'not_acted'; readonly reason: string; readonly retryAfterSeconds?: number }
   | {
       readonly status: 'unknown';
       readonly reason: string;
+      readonly retryAfterSeconds?: number;
       readonly replayed?: boolean;
       readonly absent?: boolean;
     }

@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
-import { NotSent } from './bounded-http-client.js';
+import { AnswerLost, NotSent } from './bounded-http-client.js';
 import type { Failure, UnsettledOutcome } from './payment-provider.js';
+import { retryAfterSeconds } from './retry-after.js';
 import { failureOf } from './stripe-answers.js';
 
 export type Refusal =
@@ -34,22 +35,34 @@ export function refusalOf(error: unknown): Refusal {
     case 401:
     case 403:
     case 429:
-      return { status: 'not_acted', reason };
+      return { status: 'not_acted', reason, ...pause(error.headers) };
     default:
-      return { status: 'unknown', reason, ...(isReplayedFault(error) && { replayed: true }) };
+      return {
+        status: 'unknown',
+        reason,
+        ...(isReplayedFault(error) && { replayed: true }),
+        ...pause(error.headers),
+      };
   }
 }
 
 function badRequest(error: Stripe.errors.StripeError, reason: string): Refusal {
   if (error.rawType === 'idempotency_error') return { status: 'contradicted', reason };
-  if (error.code === 'rate_limit') return { status: 'not_acted', reason };
+  if (error.code === 'rate_limit') return { status: 'not_acted', reason, ...pause(error.headers) };
   return { status: 'rejected', failure: failureOf(error) };
 }
 
 /** `detail` is what our HTTP client threw. */
 function lost({ detail }: Stripe.errors.StripeConnectionError): UnsettledOutcome {
   const cause: unknown = detail;
-  return { status: cause instanceof NotSent ? 'not_acted' : 'unknown', reason: (cause as Error).message };
+  const { message: reason } = cause as Error;
+  if (cause instanceof NotSent) return { status: 'not_acted', reason };
+  return { status: 'unknown', reason, ...(cause instanceof AnswerLost && pause(cause.headers)) };
+}
+
+function pause(headers: Parameters<typeof retryAfterSeconds>[0]): { retryAfterSeconds?: number } {
+  const seconds = retryAfterSeconds(headers);
+  return seconds === undefined ? {} : { retryAfterSeconds: seconds };
 }
 
 /** Stripe stores its 500s: a replayed one will be replayed for as long as the key lives. */

@@ -171,5 +171,9 @@ function failedRetrieval(error: unknown, providerId: string): UnsettledOutcome {
 function failedLookup(error: unknown): UnsettledOutcome {
   const refusal = refusalOf(error);
   const reason = 'reason' in refusal ? refusal.reason : refusal.failure.code;
-  return { status: 'unknown', reason: `the look-up failed: ${reason}` };
+  return {
+    status: 'unknown',
+    reason: `the look-up failed: ${reason}`,
+    ...('retryAfterSeconds' in refusal && { retryAfterSeconds: refusal.retryAfterSeconds }),
+  };
 }

@@ -190,6 +190,22 @@ describe('A key that cannot be finished yet', () => {
     expect(waits).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
   });
 
+  it('is not tried again before the other system wants to be asked, which may be an hour', async () => {
+    const wait = async (status: 'not_acted' | 'unknown', retryAfterSeconds: number, random: number) => {
+      Math.random = () => random;
+      const key = await abandon();
+      trip.says = { status, reason: 'busy', retryAfterSeconds };
+      expect(await nextRound()).toMatchObject({ putOff: 1 });
+      const { seconds_off: seconds } = await row(key);
+      await db.sql('TRUNCATE idempotency_keys');
+      return Math.round(seconds);
+    };
+    expect(await wait('not_acted', 500, 0)).toBe(500);
+    expect(await wait('not_acted', 500, 1)).toBe(500 + LEASE); // nor all at once when it does
+    expect(await wait('unknown', 500, 0)).toBe(500);
+    expect(await wait('unknown', 1e9, 1)).toBe(3_600);
+  });
+
   it('is spread over the whole of that time', async () => {
     Math.random = () => 0.25;
     const key = await abandon();

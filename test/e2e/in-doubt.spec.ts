@@ -104,6 +104,54 @@ describe('An outcome that is in doubt', () => {
   });
 });
 
+describe('A provider that asks us to stay away', () => {
+  const checkout = (key: string) => post(`${shop.api.url}/v1/checkouts`, checkoutBody(), { key });
+  const keyRow = async (key: string) =>
+    (
+      await shop.db.sql<{ id: string; due: number }>(
+        'SELECT id, extract(epoch FROM next_run_at - now())::float8 AS due FROM idempotency_keys WHERE key = $1',
+        [key],
+      )
+    )[0]!;
+  const callsUnder = async (key: string) => {
+    const { id } = await keyRow(key);
+    const { charges } = await shop.provider.ledger();
+    return charges.filter(({ idempotencyKey }) => idempotencyKey === `test:${id}:charge`);
+  };
+  afterEach(() => shop.provider.clearFaults());
+
+  it.each([
+    ['rate_limit', '7', '7', 'provider_unavailable'],
+    ['down', '7', '7', 'outcome_unknown'],
+    ['down', new Date(Date.now() + 3_600_000).toUTCString(), '60', 'outcome_unknown'],
+    ['rate_limit', '1000000000', '60', 'provider_unavailable'],
+  ])(
+    'with %s and Retry-After %s is asked once; the client hears %s, and its key works afterwards [P-7]',
+    async (kind, retryAfter, told, code) => {
+      const key = randomUUID();
+      await shop.provider.fault(kind, { times: 1, retryAfter });
+      const answer = await checkout(key);
+      expect([answer.status, answer.body.code]).toEqual([503, code]);
+      expect(answer.headers.get('retry-after')).toBe(told);
+      expect(await callsUnder(key)).toEqual([]); // a second call or a look-up would have found it well
+      expect((await checkout(key)).status).toBe(201);
+      expect(await callsUnder(key)).toMatchObject([{ status: 'succeeded', calls: 2 }]);
+    },
+  );
+
+  it('is left alone by the completer as well, for an hour at most', async () => {
+    const due = async (retryAfter: string) => {
+      const key = randomUUID();
+      await shop.provider.fault('rate_limit', { times: 1, retryAfter });
+      await checkout(key);
+      return Math.round((await keyRow(key)).due);
+    };
+    expect(await due('1')).toBe(300); // the grace of a client is longer
+    expect(await due('900')).toBe(900);
+    expect(await due('1000000000')).toBe(3_600);
+  });
+});
+
 describe('A key from another build of the service', () => {
   it.each([
     ['fingerprint_scheme = 2', 'fingerprint_unknown'],

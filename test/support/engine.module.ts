@@ -28,7 +28,8 @@ interface TripPoints {
 }
 
 type CallOutcome =
-  { status: 'done'; answer: string } | { status: 'unknown' | 'not_acted' | 'contradicted'; reason: string };
+  | { status: 'done'; answer: string }
+  | { status: 'unknown' | 'not_acted' | 'contradicted'; reason: string; retryAfterSeconds?: number };
 
 export const CONFLICT = new Problem({
   status: 409,

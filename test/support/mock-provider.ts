@@ -25,7 +25,10 @@ export interface ProviderLedger {
 export interface MockProvider {
   readonly url: string;
   readonly ledger: () => Promise<ProviderLedger>;
-  readonly fault: (kind: string, options?: { times?: number; delayMs?: number }) => Promise<void>;
+  readonly fault: (
+    kind: string,
+    options?: { times?: number; delayMs?: number; retryAfter?: string },
+  ) => Promise<void>;
   readonly clearFaults: () => Promise<void>;
   /** Ends in order. */
   readonly stop: () => Promise<void>;

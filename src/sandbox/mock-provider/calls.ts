@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FaultKind, Faults } from './faults.js';
+import type { Fault, FaultKind, Faults } from './faults.js';
 import type { Ledger, StoredAnswer } from './ledger.js';
 import { newId, type PaymentIntent, type Refund } from './objects.js';
 import { Parameters } from './parameters.js';
@@ -56,7 +56,7 @@ export class Calls {
     const free = this.isFree(call);
     const answer = this.decide(call, work, fault?.kind);
     if (fault && fault.delayMs > 0) await this.late(fault.delayMs, free ? call.key : undefined);
-    return fault?.kind === 'drop_before' || fault?.kind === 'drop_after' ? undefined : answer;
+    return fault?.kind === 'drop_before' || fault?.kind === 'drop_after' ? undefined : putOff(answer, fault);
   }
 
   private decide(call: Call, work: Work, fault?: FaultKind): Answer {
@@ -107,6 +107,11 @@ function failBefore(fault?: FaultKind): void {
   if (fault === 'down') throw apiError(503);
   if (fault === 'conflict') throw keyInUse();
   if (fault === 'rate_limit') throw tooManyRequests();
+}
+
+function putOff(answer: Answer, fault?: Fault): Answer {
+  if (fault?.retryAfter === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'Retry-After': fault.retryAfter } };
 }
 
 /** Parameters are compared, not bytes: their order does not matter. */

@@ -9,6 +9,7 @@ import { invalidRequest } from './provider-error.js';
  * - `down`: 503 to calls, and to look-ups as long as it lasts. `search_down`: 503 to searches and lists.
  * - `webhook_delay`: the next event is sent `delayMs` later. `webhook_duplicate`: twice. `webhook_reorder`: after the
  *   one that follows it, or after `delayMs` (2 s) where none does. `webhook_drop`: never.
+ * Answers to calls carry `retryAfter`, where it is given, as their Retry-After.
  */
 const KINDS = [
   'delay',
@@ -33,20 +34,19 @@ export interface Fault {
   readonly kind: FaultKind;
   /** How much later the answer comes, or the break of the connection. */
   readonly delayMs: number;
+  readonly retryAfter?: string;
 }
 
 /** What goes wrong next, in the order in which it was asked for. */
 export class Faults {
   private pending: { readonly fault: Fault; times: number }[] = [];
 
-  /** @param body `{ kind, times?, delayMs? }` @throws ProviderError 400 */
+  /** @param body `{ kind, times?, delayMs?, retryAfter? }` @throws ProviderError 400 */
   add(body: unknown): void {
-    const { kind, times = 1, delayMs = 0 } = (body ?? {}) as Record<string, unknown>;
-    if (!KINDS.includes(kind as FaultKind)) throw invalidRequest(`kind must be one of ${KINDS.join(', ')}.`);
+    const { times = 1, ...asked } = (body ?? {}) as Record<string, unknown>;
+    const fault = faultOf(asked);
     if (!isCount(times) || times < 1) throw invalidRequest('times must be an integer from 1.');
-    const waits = kind === 'delay' || kind === 'webhook_delay';
-    if (!isCount(delayMs) || (waits && delayMs < 1)) throw invalidRequest('delayMs must be in milliseconds.');
-    this.pending.push({ fault: { kind: kind as FaultKind, delayMs }, times });
+    this.pending.push({ fault, times });
   }
 
   clear(): void {
@@ -80,6 +80,16 @@ export class Faults {
     this.pending = this.pending.filter(({ times }) => times > 0);
     return next.fault;
   }
+}
+
+function faultOf({ kind, delayMs = 0, retryAfter }: Record<string, unknown>): Fault {
+  if (!KINDS.includes(kind as FaultKind)) throw invalidRequest(`kind must be one of ${KINDS.join(', ')}.`);
+  const waits = kind === 'delay' || kind === 'webhook_delay';
+  if (!isCount(delayMs) || (waits && delayMs < 1)) throw invalidRequest('delayMs must be in milliseconds.');
+  const fault = { kind: kind as FaultKind, delayMs };
+  if (retryAfter === undefined) return fault;
+  if (typeof retryAfter !== 'string') throw invalidRequest('retryAfter must be what the header is to say.');
+  return { ...fault, retryAfter };
 }
 
 function isOfWebhooks(kind: FaultKind): boolean {

@@ -246,6 +246,23 @@ describe('A refusal in the provider’s own words', () => {
   });
 });
 
+describe('An answer that asks us to stay away', () => {
+  const cases: [name: string, status: number, body: unknown, outcome: string][] = [
+    ['a 429', 429, stripeError({}), 'not_acted'],
+    ['a 400 of the rate limit', 400, stripeError({ code: 'rate_limit' }), 'not_acted'],
+    ['a 503', 503, stripeError({ type: 'api_error' }), 'unknown'],
+    ['a page with 503', 503, '<html>Back soon</html>', 'unknown'],
+  ];
+
+  it.each(cases)('says for how long: %s', async (_name, status, body, outcome) => {
+    answer(status, body, { 'Retry-After': '17' });
+    expect(await chargeAt(url)).toMatchObject({ status: outcome, retryAfterSeconds: 17 });
+    expect(await adapterAt(url).findCharge(chargeRequest())).toMatchObject({ retryAfterSeconds: 17 });
+    answer(status, body, { 'Retry-After': 'soon' });
+    expect(await chargeAt(url)).not.toHaveProperty('retryAfterSeconds');
+  });
+});
+
 describe('An answer about something else', () => {
   const request = chargeRequest();
   const ids = intentOf(request).metadata;
