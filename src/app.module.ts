@@ -15,6 +15,7 @@ import { OrdersModule, OrdersRoutes } from './orders/orders.module.js';
 import { RelayModule } from './outbox/relay.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
 import { RefundEntity } from './refunds/refund.entity.js';
+import { RefundReconcilerModule } from './refunds/refund-reconciler.module.js';
 import { RefundsModule, RefundsRoutes } from './refunds/refunds.module.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
 import { SweepModule } from './webhooks/sweep.module.js';
@@ -37,6 +38,7 @@ const WORKER = [
   CheckoutModule,
   RecoveryModule,
   ReconcilerModule,
+  RefundReconcilerModule,
   WebhooksModule,
   SweepModule,
   RelayModule,

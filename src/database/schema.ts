@@ -4,6 +4,7 @@ import { OperatorDecisions1764460800000 } from '../../migrations/1764460800000-o
 import { RefundReversals1764464400000 } from '../../migrations/1764464400000-refund-reversals.js';
 import { OpenCharges1764468000000 } from '../../migrations/1764468000000-open-charges.js';
 import { Sweeps1764475200000 } from '../../migrations/1764475200000-sweeps.js';
+import { OpenRefunds1764478800000 } from '../../migrations/1764478800000-open-refunds.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   RefundReversals1764464400000,
   OpenCharges1764468000000,
   Sweeps1764475200000,
+  OpenRefunds1764478800000,
 ];

@@ -14,6 +14,11 @@ export function statement(name: string, text: string): Statement {
   return { name, text };
 }
 
+/** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */
+export function planned(text: string): Statement {
+  return statement('', text);
+}
+
 /**
  * A COMMIT went out and its answer never came back: it may or may not have happened.
  * Only reading what it would have written can tell; repeating it blindly could do the work twice.

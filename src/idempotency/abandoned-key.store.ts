@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
+import { dueTenants } from '../database/due-tenants.js';
 import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
@@ -65,21 +66,9 @@ export class AbandonedKeyStore {
 const backoff = (first: string, random: string, failures: string) =>
   `${random}::float8 * least(${LONGEST_PAUSE_SECONDS}, ${first}::float8 * 2 ^ least(20, ${failures}))`;
 
-/** Hops from tenant to tenant along idempotency_keys_due: one look-up for each tenant with unfinished keys. */
 const DUE_TENANTS = statement(
   'key_due_tenants',
-  `WITH RECURSIVE earliest AS (
-     (SELECT tenant_id, next_run_at FROM idempotency_keys
-       WHERE status = 'in_progress'
-       ORDER BY tenant_id, next_run_at LIMIT 1)
-     UNION ALL
-     SELECT following.tenant_id, following.next_run_at
-       FROM earliest, LATERAL (
-         SELECT tenant_id, next_run_at FROM idempotency_keys
-          WHERE status = 'in_progress' AND tenant_id > earliest.tenant_id
-          ORDER BY tenant_id, next_run_at LIMIT 1) AS following
-   )
-   SELECT tenant_id AS "tenantId" FROM earliest WHERE next_run_at <= now()`,
+  dueTenants({ table: 'idempotency_keys', due: 'next_run_at', waiting: "status = 'in_progress'" }),
 );
 
 /**

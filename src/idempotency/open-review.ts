@@ -1,5 +1,5 @@
 import { typeid } from 'typeid-js';
-import { statement, type Tx } from '../database/transaction.js';
+import { statement, type Database, type Tx } from '../database/transaction.js';
 
 /** A question that no program may decide. About an unfinished key it is opened by `Reviews`, which also stops the key. */
 export interface OpenQuestion {
@@ -18,6 +18,11 @@ export function openReview(tx: Tx, { tenantId, subject, reason, evidence }: Open
   const id = typeid('rev').toString();
   const key = 'key' in subject ? subject.key : null;
   tx.send(OPEN, [tenantId, id, subject.kind, subject.id, key, reason, JSON.stringify(evidence)]);
+}
+
+/** Asks in a transaction of its own: the question is all that there is to write. */
+export function askPerson(database: Database, question: OpenQuestion): Promise<void> {
+  return database.transaction(async (tx) => openReview(tx, question));
 }
 
 const OPEN = statement(

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement, type Statement, type Tx } from '../database/transaction.js';
+import { dueTenants } from '../database/due-tenants.js';
+import { Database, planned, statement, type Tx } from '../database/transaction.js';
 import type { ReceivedMessage } from './message-handler.js';
 
 /** The consumer's statements. Every time in them is the database's. */
@@ -41,23 +42,8 @@ export class InboxStore {
   }
 }
 
-/** Without a name, so that each is planned for the queue as it is now, and not for when it was empty. */
-const planned = (text: string): Statement => statement('', text);
-
-/** Hops from tenant to tenant along inbox_messages_due, however many messages each has. */
 const DUE_TENANTS = planned(
-  `WITH RECURSIVE earliest AS (
-     (SELECT tenant_id, due_at FROM inbox_messages
-       WHERE applied_at IS NULL
-       ORDER BY tenant_id, due_at LIMIT 1)
-     UNION ALL
-     SELECT following.tenant_id, following.due_at
-       FROM earliest, LATERAL (
-         SELECT tenant_id, due_at FROM inbox_messages
-          WHERE applied_at IS NULL AND tenant_id > earliest.tenant_id
-          ORDER BY tenant_id, due_at LIMIT 1) AS following
-   )
-   SELECT tenant_id AS "tenantId" FROM earliest WHERE due_at <= now()`,
+  dueTenants({ table: 'inbox_messages', due: 'due_at', waiting: 'applied_at IS NULL' }),
 );
 
 /** MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows. */

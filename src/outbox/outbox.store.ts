@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { Database, statement, type Statement } from '../database/transaction.js';
+import { dueTenants } from '../database/due-tenants.js';
+import { Database, planned } from '../database/transaction.js';
 import type { StagedMessage } from './delivery.js';
 
 /** Messages that one relay may deliver and mark until its lease ends, and the token that proves it. */
@@ -66,12 +67,6 @@ export class OutboxStore {
 }
 
 /**
- * The statements have no name, so that each is planned for the queue as it is now. The plan that a prepared
- * statement keeps may date from when the queue was empty.
- */
-const planned = (text: string): Statement => statement('', text);
-
-/**
  * A queue changes faster than the statistics about it. By those of a minute ago, sorting all that is due can look
  * cheaper than walking outbox_messages_due in order, and costs seconds once there are a million messages.
  */
@@ -80,23 +75,8 @@ const BY_INDEX_ONLY = planned(
      FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin']) AS name`,
 );
 
-/**
- * Hops from tenant to tenant along outbox_messages_due: as many index look-ups as there are tenants with unsent
- * messages, however many messages those have.
- */
 const DUE_TENANTS = planned(
-  `WITH RECURSIVE earliest AS (
-     (SELECT tenant_id, due_at FROM outbox_messages
-       WHERE due_at IS NOT NULL
-       ORDER BY tenant_id, due_at LIMIT 1)
-     UNION ALL
-     SELECT following.tenant_id, following.due_at
-       FROM earliest, LATERAL (
-         SELECT tenant_id, due_at FROM outbox_messages
-          WHERE due_at IS NOT NULL AND tenant_id > earliest.tenant_id
-          ORDER BY tenant_id, due_at LIMIT 1) AS following
-   )
-   SELECT tenant_id AS "tenantId" FROM earliest WHERE due_at <= now()`,
+  dueTenants({ table: 'outbox_messages', due: 'due_at', waiting: 'due_at IS NOT NULL' }),
 );
 
 /**

@@ -90,7 +90,9 @@ const INSERT = statement(
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
+/** Where it is open now, an event will tell what became of it; the provider is asked once that should have come. */
 const MOVE = statement(
   'refund_move',
-  `UPDATE refunds SET status = $4, provider_id = $5 WHERE tenant_id = $1 AND id = $2 AND status = $3`,
+  `UPDATE refunds SET status = $4, provider_id = $5, next_poll_at = now() + interval '30 seconds'
+   WHERE tenant_id = $1 AND id = $2 AND status = $3`,
 );

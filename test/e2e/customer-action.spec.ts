@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Reconciler, type ReconcilerCounts } from '../../src/charges/reconciler.js';
+import { Reconciler } from '../../src/charges/reconciler.js';
 import { InboxConsumer } from '../../src/inbox/inbox-consumer.js';
+import type { PollCounts } from '../../src/payments/polling.js';
 import { checkoutBody, get, orderBody, post, type Answer } from '../support/checkout.js';
 import { EventParts } from '../support/event-parts.module.js';
 import { openShop, type Shop } from '../support/shop.js';
@@ -41,7 +42,7 @@ async function eventsArrive(about: Answer, status: string): Promise<void> {
 }
 
 /** One round of the reconciler, once the charge is due. */
-async function reconcile({ body }: Answer): Promise<ReconcilerCounts> {
+async function reconcile({ body }: Answer): Promise<PollCounts> {
   await shop.db.sql("UPDATE charges SET next_poll_at = now() - interval '1 s' WHERE id = $1", [
     body.charge.id,
   ]);

@@ -6,6 +6,7 @@ import { MessageHandlers } from '../../src/outbox/delivery.js';
 import { OutboxStore } from '../../src/outbox/outbox.store.js';
 import { Relay } from '../../src/outbox/relay.js';
 import { ReceiptsModule } from '../../src/receipts/receipts.module.js';
+import { RefundReconciler } from '../../src/refunds/refund-reconciler.js';
 import { post, type Answer } from '../support/checkout.js';
 import { EventParts } from '../support/event-parts.module.js';
 import { startMailbox, type Mailbox } from '../support/mailbox.js';
@@ -100,6 +101,8 @@ export class World {
   async reconcile(): Promise<void> {
     await this.sql("UPDATE charges SET next_poll_at = now() - interval '1 s'");
     await this.part(Reconciler).runOnce();
+    await this.sql("UPDATE refunds SET next_poll_at = now() - interval '1 s'");
+    await this.part(RefundReconciler).runOnce();
   }
 
   /** The retention of these keys is over. */

@@ -8,6 +8,8 @@ import { InboxStore } from '../../src/inbox/inbox.store.js';
 import { InboxHandlers } from '../../src/inbox/message-handler.js';
 import { OutboxModule } from '../../src/outbox/outbox.module.js';
 import { PaymentsModule } from '../../src/payments/payments.module.js';
+import { OpenRefundStore } from '../../src/refunds/open-refund.store.js';
+import { RefundReconciler } from '../../src/refunds/refund-reconciler.js';
 import { RefundsModule } from '../../src/refunds/refunds.module.js';
 import { ChargeNewsHandler } from '../../src/webhooks/charge-news.js';
 import { PaymentEventHandler } from '../../src/webhooks/payment-event.handler.js';
@@ -26,6 +28,8 @@ import { SweepStore } from '../../src/webhooks/sweep.store.js';
     RefundNewsHandler,
     OpenChargeStore,
     Reconciler,
+    OpenRefundStore,
+    RefundReconciler,
     SweepStore,
     Sweep,
   ],
