@@ -81,6 +81,16 @@ describe('The mailbox', () => {
       await expect(send()).rejects.toMatchObject({ responseCode: 451 });
     });
 
+    it('counts the mails that met each fault', async () => {
+      const before = await mailbox.met();
+      await mailbox.fault({ kind: 'defer', times: 2 });
+      await expect(send()).rejects.toMatchObject({ responseCode: 451 });
+      expect(await mailbox.met()).toEqual({ ...before, defer: before.defer + 1 });
+      await mailbox.clearFaults();
+      await send();
+      expect(await mailbox.met()).toEqual({ ...before, defer: before.defer + 1 });
+    });
+
     it('keeps a mail and cuts the connection before it says so', async () => {
       await mailbox.fault({ kind: 'drop' });
       await expect(send()).rejects.toThrow();

@@ -316,6 +316,23 @@ describe('The mock provider', () => {
     expect(statuses).toEqual([500, 500, 429, 200]);
   });
 
+  it('counts a fault where it was met: a decline waits for a charge that is made, and not only asked for again', async () => {
+    const counts = async () => {
+      const { decline, drop_after, search_down } = await mock.met();
+      return { decline, drop_after, search_down };
+    };
+    const key = newKey();
+    await post('payment_intents', PAY, key);
+    const before = await counts();
+    await mock.fault('decline');
+    await mock.fault('search_down', { times: 5 });
+    expect((await post('payment_intents', PAY, key)).status).toBe(200);
+    expect(await counts()).toEqual(before);
+    expect((await post('payment_intents', PAY)).status).toBe(402);
+    expect(await counts()).toEqual({ ...before, decline: before.decline + 1 });
+    await mock.clearFaults();
+  });
+
   it('shows the customer a page of the bank, and sends the browser back', async () => {
     const form = {
       payment_method: 'pm_card_authenticationRequired',

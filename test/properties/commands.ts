@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { CALL_FAULTS, LOOKUP_FAULTS } from '../../src/sandbox/mock-provider/faults.js';
 import { checkoutBody } from '../support/checkout.js';
 import { ACME, GLOBEX } from '../support/start-api.js';
 import type { Ask, KnownKey, Model } from './model.js';
@@ -174,17 +175,8 @@ const refunds = fc.tuple(nth, laterKeyName, fc.constantFrom({}, { amount: 500 },
     ),
 );
 
-const PROVIDER_FAULTS = [
-  'decline',
-  'error_before',
-  'error_after',
-  'drop_before',
-  'drop_after',
-  'conflict',
-  'rate_limit',
-  'down',
-  'search_down',
-];
+/** Slowness has its own event, with a delay that is worth a schedule's time. */
+const PROVIDER_FAULTS = [...CALL_FAULTS, ...LOOKUP_FAULTS].filter((kind) => kind !== 'delay');
 
 const providerFaults = fc
   .tuple(fc.constantFrom(...PROVIDER_FAULTS), fc.constantFrom(1, 2, 3))
@@ -194,7 +186,7 @@ const providerFaults = fc
   );
 const slowProvider = event('provider: slow', ({ shop }) => shop.provider.fault('delay', { delayMs: 60 }));
 const mailFaults = fc
-  .constantFrom('defer', 'drop')
+  .constantFrom('defer' as const, 'drop' as const)
   .map((kind) => new Event(`mail: ${kind}`, (_model, { mailbox }) => mailbox.fault({ kind })));
 
 const leasesEnd = event('leases end', (world) => world.endLeases());

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { FaultKind } from '../../src/sandbox/mailbox/faults.js';
 import type { Mail } from '../../src/sandbox/mailbox/mail.js';
 import { freePort } from './free-port.js';
 
@@ -14,11 +15,10 @@ export interface Mailbox {
   /** Waits until there are at least so many. */
   received(count: number): Promise<Mail[]>;
   clear(): Promise<void>;
-  fault(fault: {
-    kind: 'reject' | 'defer' | 'delay' | 'drop';
-    times?: number;
-    delayMs?: number;
-  }): Promise<void>;
+  fault(fault: { kind: FaultKind; times?: number; delayMs?: number }): Promise<void>;
+  clearFaults(): Promise<void>;
+  /** How many mails met each kind of fault. */
+  met(): Promise<Record<FaultKind, number>>;
   /** Resolves with its exit code once it has ended; does nothing the second time. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** Closes the channel to its parent, as when the parent is killed, and resolves once it has ended. */
@@ -52,6 +52,9 @@ export async function startMailbox({
     clear: async () => void (await fetch(`${url}/messages`, { method: 'DELETE' })),
     fault: async (fault) =>
       void (await fetch(`${url}/_faults`, { method: 'POST', body: JSON.stringify(fault) })),
+    clearFaults: async () => void (await fetch(`${url}/_faults`, { method: 'DELETE' })),
+    met: async () =>
+      ((await (await fetch(`${url}/_faults`)).json()) as { met: Record<FaultKind, number> }).met,
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
       return ended;

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { FaultKind } from '../../src/sandbox/mock-provider/faults.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/sandbox/mock-provider/main.js', import.meta.url));
 
@@ -30,6 +31,8 @@ export interface MockProvider {
     options?: { times?: number; delayMs?: number; retryAfter?: string },
   ) => Promise<void>;
   readonly clearFaults: () => Promise<void>;
+  /** How often each kind of fault was met. */
+  readonly met: () => Promise<Record<FaultKind, number>>;
   /** Ends in order. */
   readonly stop: () => Promise<void>;
   /** Ends as in a crash: kill -9. */
@@ -53,6 +56,7 @@ export async function startMockProvider({
     ledger: async () => (await send(`${url}/_ledger`)).json() as Promise<ProviderLedger>,
     fault: async (kind, options = {}) => void (await send(faults, 'POST', { kind, ...options })),
     clearFaults: async () => void (await send(faults, 'DELETE')),
+    met: async () => ((await (await send(faults)).json()) as { met: Record<FaultKind, number> }).met,
     stop: () => end(child, 'SIGTERM'),
     kill: () => end(child, 'SIGKILL'),
   };

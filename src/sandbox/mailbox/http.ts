@@ -16,6 +16,7 @@ export async function httpServer(store: MailStore, faults: Faults): Promise<Serv
       await store.clear();
       sendJson(response, 200, { messages: [] });
     },
+    'GET /_faults': (_request, response) => sendJson(response, 200, { met: faults.met }),
     'POST /_faults': async (request, response) => {
       const fault = readFault(await json(request));
       faults.add(fault);

@@ -52,8 +52,8 @@ export class Calls {
 
   /** The answer to a call; undefined where a fault breaks the connection instead. */
   async answer(call: Call, work: Work): Promise<Answer | undefined> {
-    const fault = this.faults.takeForCall(call.charging);
     const free = this.isFree(call);
+    const fault = this.faults.takeForCall(call, this.works(call));
     const answer = this.decide(call, work, fault?.kind);
     if (fault && fault.delayMs > 0) await this.late(fault.delayMs, free ? call.key : undefined);
     return fault?.kind === 'drop_before' || fault?.kind === 'drop_after' ? undefined : putOff(answer, fault);
@@ -89,6 +89,11 @@ export class Calls {
     const answer = { fingerprint: fingerprint(call), requestId, status, body };
     this.ledger.record({ ...effect, ...(call.key !== undefined && { key: call.key, answer }) });
     return { status, body, headers: { ...headersOf(call, requestId, requestId), ...finality(status) } };
+  }
+
+  /** Neither a replay nor refused for its key. */
+  private works({ key }: Call): boolean {
+    return key === undefined || (!this.running.has(key) && !this.ledger.answer(key));
   }
 
   private isFree({ key }: Call): boolean {

@@ -20,6 +20,7 @@ export function controlRoutes(
 ): void {
   app.get('/_ledger', () => ledger.page());
 
+  app.get('/_faults', () => ({ met: faults.met }));
   app.post('/_faults', (request, reply) => {
     faults.add(jsonOf(request.body));
     return reply.code(204).send();

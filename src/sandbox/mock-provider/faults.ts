@@ -1,17 +1,16 @@
 import { invalidRequest } from './provider-error.js';
 
 /**
+ * What calls, the POSTs, meet:
  * - `delay`: acts at once and answers `delayMs` later; until then its key is in use.
  * - `decline`: the issuer refuses the next charge, whatever the card.
  * - `error_before`: 500, nothing done and nothing stored. `error_after`: done, and the 500 is stored and replayed.
  * - `drop_before`, `drop_after`: the connection breaks before or after acting.
  * - `conflict`: 409, as if the key were in use. `rate_limit`: 429.
- * - `down`: 503 to calls, and to look-ups as long as it lasts. `search_down`: 503 to searches and lists.
- * - `webhook_delay`: the next event is sent `delayMs` later. `webhook_duplicate`: twice. `webhook_reorder`: after the
- *   one that follows it, or after `delayMs` (2 s) where none does. `webhook_drop`: never.
- * Answers to calls carry `retryAfter`, where it is given, as their Retry-After.
+ * - `down`: 503 to calls, and to look-ups as long as it lasts.
+ * Answers carry `retryAfter`, where it is given, as their Retry-After.
  */
-const KINDS = [
+export const CALL_FAULTS = [
   'delay',
   'decline',
   'error_before',
@@ -21,12 +20,26 @@ const KINDS = [
   'conflict',
   'rate_limit',
   'down',
-  'search_down',
+] as const;
+
+/** `search_down`: 503 to searches and lists. */
+export const LOOKUP_FAULTS = ['search_down'] as const;
+
+/**
+ * `webhook_delay`: the next event is sent `delayMs` later. `webhook_duplicate`: twice. `webhook_reorder`: after the
+ * one that follows it, or after `delayMs` (2 s) where none does. `webhook_drop`: never.
+ */
+export const WEBHOOK_FAULTS = [
   'webhook_delay',
   'webhook_duplicate',
   'webhook_reorder',
   'webhook_drop',
 ] as const;
+
+const KINDS = [...CALL_FAULTS, ...LOOKUP_FAULTS, ...WEBHOOK_FAULTS];
+
+/** A replay, or a call whose key is in use, does nothing that could be declined or fail after it. */
+const MEET_WORK: readonly FaultKind[] = ['decline', 'error_after'];
 
 export type FaultKind = (typeof KINDS)[number];
 
@@ -40,6 +53,7 @@ export interface Fault {
 /** What goes wrong next, in the order in which it was asked for. */
 export class Faults {
   private pending: { readonly fault: Fault; times: number }[] = [];
+  private readonly counts = new Map<FaultKind, number>();
 
   /** @param body `{ kind, times?, delayMs?, retryAfter? }` @throws ProviderError 400 */
   add(body: unknown): void {
@@ -53,24 +67,35 @@ export class Faults {
     this.pending = [];
   }
 
-  /** The fault that this POST meets, and uses up. @param charging whether it attempts a charge */
-  takeForCall(charging: boolean): Fault | undefined {
-    return this.take((kind) => meetsCalls(kind) && (kind !== 'decline' || charging));
+  /** How often each kind has been met so far, whatever was cleared since. */
+  get met(): Record<FaultKind, number> {
+    const counts = KINDS.map((kind) => [kind, this.counts.get(kind) ?? 0]);
+    return Object.fromEntries(counts) as Record<FaultKind, number>;
+  }
+
+  /** The fault that this POST meets, and uses up. @param works whether it is to do what was not done before */
+  takeForCall({ charging }: { readonly charging: boolean }, works: boolean): Fault | undefined {
+    return this.take(
+      (kind) =>
+        isOneOf(CALL_FAULTS, kind) &&
+        (kind !== 'decline' || charging) &&
+        (works || !isOneOf(MEET_WORK, kind)),
+    );
   }
 
   /** The fault that a search or list meets, and uses up. */
   takeForLookup(): Fault | undefined {
-    return this.take((kind) => kind === 'search_down');
+    return this.take((kind) => isOneOf(LOOKUP_FAULTS, kind));
   }
 
   /** The fault that an event meets on its way, and uses up. */
   takeForWebhook(): Fault | undefined {
-    return this.take(isOfWebhooks);
+    return this.take((kind) => isOneOf(WEBHOOK_FAULTS, kind));
   }
 
   /** An outage meets reads as well; only POSTs count towards its end. */
   get isDown(): boolean {
-    return this.pending.find(({ fault }) => meetsCalls(fault.kind))?.fault.kind === 'down';
+    return this.pending.find(({ fault }) => isOneOf(CALL_FAULTS, fault.kind))?.fault.kind === 'down';
   }
 
   private take(meets: (kind: FaultKind) => boolean): Fault | undefined {
@@ -78,6 +103,7 @@ export class Faults {
     if (!next) return undefined;
     next.times -= 1;
     this.pending = this.pending.filter(({ times }) => times > 0);
+    this.counts.set(next.fault.kind, this.met[next.fault.kind] + 1);
     return next.fault;
   }
 }
@@ -92,12 +118,8 @@ function faultOf({ kind, delayMs = 0, retryAfter }: Record<string, unknown>): Fa
   return { ...fault, retryAfter };
 }
 
-function isOfWebhooks(kind: FaultKind): boolean {
-  return kind.startsWith('webhook_');
-}
-
-function meetsCalls(kind: FaultKind): boolean {
-  return kind !== 'search_down' && !isOfWebhooks(kind);
+function isOneOf(kinds: readonly FaultKind[], kind: FaultKind): boolean {
+  return kinds.includes(kind);
 }
 
 function isCount(value: unknown): value is number {
