@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { Problem } from '../http/problem.js';
 import type { Tx } from '../database/transaction.js';
 import type { AnyOperation } from './operation.js';
@@ -39,6 +40,7 @@ export class InjectedFault extends Error {
 
 /** One fault, for one request; it fires once. Made only where FAULTS is on, which production refuses. */
 export class Fault {
+  private readonly logger = new Logger(Fault.name);
   private armed = true;
 
   constructor(
@@ -58,6 +60,7 @@ export class Fault {
   async reach(point: string, context: FaultContext): Promise<void> {
     if (!this.armed || point !== this.point) return;
     this.armed = false;
+    this.logger.warn({ msg: 'fault injected', point, action: this.action });
     await this.fire(context);
   }
 

@@ -68,14 +68,14 @@ export class OperationRunner {
    */
   async run(operation: AnyOperation, attempt: Attempt, options: RunOptions = {}): Promise<Reply> {
     const course = new Course(operation, attempt, options, this.config);
-    const reply = await this.leases.hold(attempt, () => this.finish(course));
-    await this.reach(course, 'reply.before_send');
-    return reply;
+    return await this.leases.hold(attempt, () => this.finish(course));
   }
 
   private async finish(course: Course): Promise<Reply> {
     try {
-      return await this.toReply(course);
+      const reply = await this.toReply(course);
+      await this.reach(course, 'reply.before_send');
+      return reply;
     } catch (error) {
       throw await this.afterFailure(course, error);
     }

@@ -151,6 +151,14 @@ describe.each([
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
     await expectChargedOnce(key);
   });
+
+  it('whose sending fails after everything is done is answered with what is stored', async () => {
+    const key = randomUUID();
+    const headers = { 'sandbox-fault': 'reply.before_send=throw' };
+    const answer = await post(`${api.url}/v1/checkouts`, checkoutBody(), { key, headers });
+    expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    await expectChargedOnce(key);
+  });
 });
 
 /** Sends a whole request and destroys the socket once it is written. */
