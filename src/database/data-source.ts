@@ -1,13 +1,16 @@
 import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
+import { answerTimeout } from './timeouts.js';
 
 /**
  * The one place that says how the service reaches its database; the application, the migrations and the tests
  * share it. Session timeouts are set by role (`migrate.ts`), never as startup parameters, which
  * PgBouncer refuses.
+ * @param database `lease` in seconds, which bounds how long an answer is waited for; tools, whose statements may take
+ *   longer, have none
  */
 export function dataSourceOptions(
-  database: { url: string; poolSize: number },
+  database: { url: string; poolSize: number; lease?: number },
   schema: Pick<DataSourceOptions, 'entities' | 'migrations'>,
 ): DataSourceOptions {
   return {
@@ -23,7 +26,7 @@ export function dataSourceOptions(
       Client: PatientClient,
       pipeline: true, // statements that do not wait for one another share a round trip
       keepAlive: true,
-      query_timeout: QUERY_TIMEOUT_MS,
+      query_timeout: database.lease === undefined ? TOOLS_TIMEOUT_MS : answerTimeout(database.lease),
     },
   };
 }
@@ -31,8 +34,8 @@ export function dataSourceOptions(
 /** How long a request waits for a free or a new connection before it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** A connection that answers nothing for this long is dead (half-open): above every `statement_timeout`. */
-const QUERY_TIMEOUT_MS = 30_000;
+/** Above every `statement_timeout`. */
+const TOOLS_TIMEOUT_MS = 30_000;
 
 /**
  * While the pool hands a client over nobody listens for its errors, and the server may end a session at any moment:

@@ -16,8 +16,10 @@ export class DatabaseModule {
         {
           provide: Database,
           inject: [Config],
-          useFactory: ({ database }: Config) =>
-            new Database(new DataSource(dataSourceOptions(database, { entities, migrations: [] }))),
+          useFactory: ({ database, timings: { lease } }: Config) =>
+            new Database(
+              new DataSource(dataSourceOptions({ ...database, lease }, { entities, migrations: [] })),
+            ),
         },
         Connection,
       ],

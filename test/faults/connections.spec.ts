@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { checkoutBody, orderBody, post } from '../support/checkout.js';
+import { DatabaseProxy } from '../support/database-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
 import { spawnApi, type SpawnedApi } from '../support/start-api.js';
@@ -99,6 +100,30 @@ describe('Many keys that pay one order', () => {
     );
     expect(counters).toEqual({ deadlocks: 0 });
     await provider.stop();
+    await db.drop();
+  });
+});
+
+describe('A connection that is half-open', () => {
+  it('has its place in the pool back once no statement could still be running: the next request is served', async () => {
+    const db = await createTestDatabase();
+    const { hostname, port } = new URL(db.url);
+    const proxy = new DatabaseProxy({ host: hostname, port: Number(port) });
+    const databaseUrl = Object.assign(new URL(db.url), { port: String(await proxy.listen()) }).href;
+    const settings = { ROLE: 'api', DATABASE_POOL_SIZE: '1', IDEMPOTENCY_LEASE_SECONDS: '3' };
+    const api = await spawnApi({ databaseUrl, ...settings });
+    const order = () => post(`${api.url}/v1/orders`, orderBody());
+    expect((await order()).status).toBe(201);
+
+    proxy.freeze();
+    const frozenAt = performance.now();
+    const unlucky = await order();
+    expect([unlucky.status, unlucky.body.code]).toEqual([503, 'store_unavailable']);
+    expect((await order()).status).toBe(201);
+    expect(performance.now() - frozenAt).toBeLessThan(10_000); // 2.5 s; without a bound of its own, half a minute
+
+    await api.stop();
+    await proxy.close();
     await db.drop();
   });
 });

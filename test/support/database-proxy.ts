@@ -1,5 +1,4 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { Dice } from './dice.js';
 
 /** What the proxy does to the next COMMIT: swallow it, or let it through and swallow its answer. */
 type CommitFault = 'lose_commit' | 'lose_commit_answer';
@@ -12,8 +11,8 @@ export class DatabaseProxy {
   private readonly links = new Set<Link>();
   private readonly faults: CommitFault[] = [];
   private readonly server: Server;
-  /** COMMITs that were lost, by how. */
-  readonly met = { lose_commit: 0, lose_commit_answer: 0 };
+  /** Connections that were cut, or found to be half-open by whoever used them; COMMITs that were lost, by how. */
+  readonly met = { cut: 0, half_open: 0, lose_commit: 0, lose_commit_answer: 0 };
 
   constructor(private readonly target: { readonly host: string; readonly port: number }) {
     this.server = createServer((client) => this.accept(client));
@@ -24,18 +23,18 @@ export class DatabaseProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** @returns how many connections were cut */
-  cut(dice: Dice, share: number): number {
-    const chosen = [...this.links].filter(() => dice.happens(share));
-    for (const link of chosen) link.cut();
-    return chosen.length;
+  /** @param chosen asked for each connection, one by one */
+  cut(chosen: () => boolean = () => true): void {
+    for (const link of this.links) {
+      if (!chosen()) continue;
+      if (!link.frozen) this.met.cut += 1;
+      link.cut();
+    }
   }
 
-  /** Half-open: neither side hears another byte, and nobody is told. @returns how many */
-  freeze(dice: Dice, share: number): number {
-    const chosen = [...this.links].filter((link) => !link.frozen && dice.happens(share));
-    for (const link of chosen) link.frozen = true;
-    return chosen.length;
+  /** Half-open: neither side hears another byte, and nobody is told. @param chosen as for `cut` */
+  freeze(chosen: () => boolean = () => true): void {
+    for (const link of this.links) if (chosen()) link.frozen = true;
   }
 
   /** Meets the next COMMITs, on any connection. */
@@ -55,7 +54,10 @@ export class DatabaseProxy {
   }
 
   private accept(client: Socket): void {
-    const link = new Link(client, connect(this.target), () => this.takeFault());
+    const link = new Link(client, connect(this.target), {
+      takeFault: () => this.takeFault(),
+      onSilence: () => (this.met.half_open += 1),
+    });
     this.links.add(link);
     link.onEnd(() => this.links.delete(link));
   }
@@ -67,15 +69,22 @@ export class DatabaseProxy {
   }
 }
 
+interface LinkEvents {
+  takeFault(): CommitFault | undefined;
+  /** Something was said into a half-open connection, the first time. */
+  onSilence(): void;
+}
+
 /** One connection of the application, and the one to PostgreSQL that it is passed on by. */
 class Link {
   frozen = false;
   private answerLost = false;
+  private unheard = false;
 
   constructor(
     private readonly client: Socket,
     private readonly server: Socket,
-    private readonly takeFault: () => CommitFault | undefined,
+    private readonly events: LinkEvents,
   ) {
     client.on('data', (chunk) => this.toServer(chunk));
     server.on('data', (chunk) => this.toClient(chunk));
@@ -96,11 +105,17 @@ class Link {
   }
 
   private toServer(chunk: Buffer): void {
-    if (this.frozen || this.answerLost) return;
-    const fault = chunk.includes(COMMIT) ? this.takeFault() : undefined;
+    if (this.frozen) return this.hearNothing();
+    if (this.answerLost) return;
+    const fault = chunk.includes(COMMIT) ? this.events.takeFault() : undefined;
     if (fault === 'lose_commit') return this.cut();
     this.answerLost = fault === 'lose_commit_answer';
     this.server.write(chunk);
+  }
+
+  private hearNothing(): void {
+    if (!this.unheard) this.events.onSilence();
+    this.unheard = true;
   }
 
   /** The answer is here, so PostgreSQL has done what it was asked; only the application does not hear of it. */

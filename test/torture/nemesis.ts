@@ -71,9 +71,15 @@ export class Nemesis {
         return dice.oneOf(deed === 'pause_api' ? stage.apis : stage.workers).pause(beyond);
       }
       case 'cut_connections':
-        return this.done(deed, stage.proxy.cut(dice, 0.4));
+        return this.done(
+          deed,
+          stage.proxy.cut(() => dice.happens(0.4)),
+        );
       case 'half_open':
-        return this.done(deed, stage.proxy.freeze(dice, 0.1));
+        return this.done(
+          deed,
+          stage.proxy.freeze(() => dice.happens(0.1)),
+        );
       case 'lose_commit_answer':
       case 'lose_commit':
         return this.done(deed, stage.proxy.breakCommits(deed, dice.between(1, 4)));

@@ -11,7 +11,7 @@ import { startMockProvider, type MockProvider } from '../support/mock-provider.j
 import { environment, seedTenants } from '../support/start-api.js';
 import { SECRET, authenticate as atTheBank, subscribe } from '../support/webhooks.js';
 import { AUDIT } from './audit.js';
-import { DatabaseProxy } from './database-proxy.js';
+import { DatabaseProxy } from '../support/database-proxy.js';
 import { Instance } from './instance.js';
 
 /** As short as the configuration allows, so that pauses past it are short as well. */
