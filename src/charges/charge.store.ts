@@ -59,17 +59,29 @@ export async function lockPayment(tx: Tx, tenantId: string, chargeId: string): P
   return { order, charge: toCharge(await tx.manager.findOneByOrFail(ChargeEntity, where)) };
 }
 
+/** Whether an order that is locked has a charge that took its money, or still may. */
+export async function hasLiveCharge(tx: Tx, tenantId: string, orderId: string): Promise<boolean> {
+  return (await tx.query(FIND_LIVE, [tenantId, orderId])).length > 0;
+}
+
 function json(value: object | undefined): string | null {
   return value ? JSON.stringify(value) : null;
 }
+
+/** As the unique index has it, `charges_one_live_per_order`: PostgreSQL refuses an INSERT that says otherwise. */
+const LIVE = "status IN ('pending', 'unknown', 'requires_action', 'processing', 'succeeded', 'review')";
+
+const FIND_LIVE = statement(
+  'charge_find_live',
+  `SELECT 1 FROM charges WHERE tenant_id = $1 AND order_id = $2 AND ${LIVE}`,
+);
 
 const INSERT = statement(
   'charge_insert',
   `INSERT INTO charges (tenant_id, id, order_id, status, amount, currency, derived_key, idempotency_key,
      created_at)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-   ON CONFLICT (tenant_id, order_id)
-     WHERE status IN ('pending', 'unknown', 'requires_action', 'processing', 'succeeded', 'review') DO NOTHING`,
+   ON CONFLICT (tenant_id, order_id) WHERE ${LIVE} DO NOTHING`,
 );
 
 /** Where it is open now, an event will tell what became of it; the provider is asked once that should have come. */

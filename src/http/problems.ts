@@ -66,6 +66,38 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Pr
   });
 }
 
+export function ifMatchInvalid(): Problem {
+  return new Problem({
+    status: 400,
+    code: 'if_match_invalid',
+    title: 'If-Match is not valid',
+    detail: 'If-Match must be the ETag of an earlier answer, quotes included, a list of such, or *.',
+  });
+}
+
+/** The change was not made, and would not be by trying again: somebody has to look at what is there now. */
+export function preconditionFailed(): Problem {
+  return new Problem({
+    status: 412,
+    code: 'precondition_failed',
+    title: 'It has changed since',
+    detail:
+      'If-Match names another version than the present one. Nothing was changed. Read it again, and decide anew.',
+    headers: { 'Should-Retry': 'false' },
+  });
+}
+
+export function preconditionRequired(): Problem {
+  return new Problem({
+    status: 428,
+    code: 'precondition_required',
+    title: 'If-Match is required',
+    detail:
+      'Say which version you change: send the ETag of what you have read as If-Match. Nothing was changed.',
+    headers: { 'Should-Retry': 'false' },
+  });
+}
+
 export function requestTimedOut(): Problem {
   return new Problem({
     status: 408,

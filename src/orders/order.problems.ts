@@ -25,34 +25,37 @@ export function externalRefTaken(order: { id: string; status: OrderStatus }): Pr
   });
 }
 
-export function orderAlreadyPaid(orderId: string): Problem {
+/** What a refused request left undone. */
+type Undone = 'charged' | 'changed';
+
+export function orderAlreadyPaid(orderId: string, undone: Undone = 'charged'): Problem {
   return new Problem({
     status: 409,
     code: 'order_already_paid',
     title: 'The order is already paid',
-    detail: `Order ${orderId} is paid. Nothing was charged.`,
+    detail: `Order ${orderId} is paid. Nothing was ${undone}.`,
     members: { orderId },
     headers: FINAL,
   });
 }
 
-export function orderCanceled(orderId: string): Problem {
+export function orderCanceled(orderId: string, undone: Undone = 'charged'): Problem {
   return new Problem({
     status: 409,
     code: 'order_canceled',
     title: 'The order is canceled',
-    detail: `Order ${orderId} is canceled and cannot be paid any more. Nothing was charged.`,
+    detail: `Order ${orderId} is canceled, for good. Nothing was ${undone}.`,
     members: { orderId },
     headers: FINAL,
   });
 }
 
-export function orderPaymentInProgress(orderId: string): Problem {
+export function orderPaymentInProgress(orderId: string, undone: Undone = 'charged'): Problem {
   return new Problem({
     status: 409,
     code: 'order_payment_in_progress',
-    title: 'Another payment of this order is in progress',
-    detail: `Order ${orderId} has a charge whose outcome is not final. Nothing was charged for this request.`,
+    title: 'A payment of this order is in progress',
+    detail: `Order ${orderId} has a charge whose outcome is not final. Nothing was ${undone} by this request.`,
     members: { orderId },
     headers: { 'Retry-After': '2', 'Should-Retry': 'true' },
   });

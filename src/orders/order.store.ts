@@ -16,7 +16,7 @@ export async function insertOrder(
     order.customer.email,
     order.customer.name ?? null,
     order.externalRef ?? null,
-    order.shippingAddress ? JSON.stringify(order.shippingAddress) : null,
+    json(order.shippingAddress),
     JSON.stringify(order.metadata),
     order.createdAt,
   ]);
@@ -49,19 +49,58 @@ async function holderOf(
   return holder;
 }
 
-/** Locks the order until the transaction ends: its charges and its cancellation take turns. */
+/**
+ * Locks the order until the transaction ends: its charges and its changes take turns. Locked first and read then, in
+ * one flight: a statement that had to wait for the lock would join the new order with the items it saw before.
+ */
 export async function lockOrder(tx: Tx, tenantId: string, id: string): Promise<Order | undefined> {
-  const order = await tx.manager.findOne(OrderEntity, {
+  tx.send(LOCK, [tenantId, id]);
+  const [order] = await tx.manager.find(OrderEntity, {
     where: { tenantId, id },
     relations: { items: true },
-    lock: { mode: 'pessimistic_write', tables: ['orders'] },
   });
-  return order ? toOrder(order) : undefined;
+  return order && toOrder(order);
+}
+
+/**
+ * Writes everything of an order that may be edited, its items among it.
+ * @param order as it shall be, with the version that it had when it was locked
+ * @throws UnexpectedRowCount at commit, unless it is pending and of that version still
+ */
+export function replaceOrder(tx: Tx, tenantId: string, order: Order): void {
+  const { id, amount, currency, customer, version } = order;
+  tx.sendOne(REPLACE, [
+    tenantId,
+    id,
+    version,
+    amount,
+    currency,
+    customer.email,
+    customer.name ?? null,
+    json(order.shippingAddress),
+    JSON.stringify(order.metadata),
+  ]);
+  tx.send(DELETE_ITEMS, [tenantId, id]);
+  insertItems(tx, tenantId, order);
+}
+
+/** @throws UnexpectedRowCount at commit, unless the order is pending and of this version still */
+export function saveShippingAddress(tx: Tx, tenantId: string, { id, version, shippingAddress }: Order): void {
+  tx.sendOne(SAVE_SHIPPING_ADDRESS, [tenantId, id, version, json(shippingAddress)]);
+}
+
+/** @throws UnexpectedRowCount at commit, unless the order is pending and of this version still */
+export function markCanceled(tx: Tx, tenantId: string, { id, version }: Order): void {
+  tx.sendOne(MARK_CANCELED, [tenantId, id, version]);
 }
 
 /** @throws UnexpectedRowCount at commit, unless the order is pending */
 export function markPaid(tx: Tx, tenantId: string, id: string): void {
   tx.sendOne(MARK_PAID, [tenantId, id]);
+}
+
+function json(value: object | undefined): string | null {
+  return value ? JSON.stringify(value) : null;
 }
 
 const INSERT = statement(
@@ -80,6 +119,13 @@ const INSERT_ITEMS = statement(
      WITH ORDINALITY AS item (sku, description, quantity, unit_amount, position)`,
 );
 
+const DELETE_ITEMS = statement(
+  'order_delete_items',
+  'DELETE FROM order_items WHERE tenant_id = $1 AND order_id = $2',
+);
+
+const LOCK = statement('order_lock', 'SELECT 1 FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE');
+
 const FIND_BY_REF = statement(
   'order_find_by_ref',
   'SELECT id, status FROM orders WHERE tenant_id = $1 AND external_ref = $2',
@@ -89,4 +135,23 @@ const MARK_PAID = statement(
   'order_mark_paid',
   `UPDATE orders SET status = 'paid', version = version + 1
    WHERE tenant_id = $1 AND id = $2 AND status = 'pending'`,
+);
+
+const MARK_CANCELED = statement(
+  'order_mark_canceled',
+  `UPDATE orders SET status = 'canceled', version = version + 1
+   WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'pending'`,
+);
+
+const SAVE_SHIPPING_ADDRESS = statement(
+  'order_save_shipping_address',
+  `UPDATE orders SET shipping_address = $4, version = version + 1
+   WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'pending'`,
+);
+
+const REPLACE = statement(
+  'order_replace',
+  `UPDATE orders SET amount = $4, currency = $5, customer_email = $6, customer_name = $7, shipping_address = $8,
+     metadata = $9, version = version + 1
+   WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'pending'`,
 );

@@ -16,17 +16,23 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** POSTs JSON as a client would. `body` may be text, to choose its bytes. */
-export async function post(
+/** POSTs JSON as a client would, under a new key unless one is given. `body` may be text, to choose its bytes. */
+export function post(url: string, body: unknown, options: PostOptions = {}): Promise<Answer> {
+  return send('post', url, body, { ...options, key: options.key ?? randomUUID() });
+}
+
+/** Sends what needs no key. */
+export async function send(
+  method: 'post' | 'put',
   url: string,
   body: unknown,
   { key, apiKey, headers }: PostOptions = {},
 ): Promise<Answer> {
-  const response = await request(url)
-    .post('')
+  const call = request(url)[method]('');
+  const response = await call
     .set('Authorization', `Bearer ${apiKey ?? ACME.key}`)
     .set('Content-Type', 'application/json')
-    .set('Idempotency-Key', key ?? randomUUID())
+    .set(key === undefined ? {} : { 'Idempotency-Key': key })
     .set(headers ?? {})
     .send(typeof body === 'string' ? body : JSON.stringify(body));
   return answerOf(response);
