@@ -25,9 +25,7 @@ export function mayMove(from: ChargeStatus, to: ChargeStatus): boolean {
   return MOVES[from].includes(to);
 }
 
-/** Whether both cannot be true, whichever came late: money that was taken, and that it was not. */
+/** Whether both cannot be true, whichever came late: money that was taken here, and never there. */
 export function contradicts(ours: ChargeStatus, theirs: ChargeStatus): boolean {
-  return theirs === 'succeeded' ? REFUSED.includes(ours) : theirs === 'canceled' && ours === 'succeeded';
+  return ours === 'succeeded' && theirs === 'canceled';
 }
-
-const REFUSED: readonly ChargeStatus[] = ['declined', 'rejected', 'canceled'];

@@ -11,6 +11,7 @@ export class ChargeEntity {
   @Column('text') status!: ChargeStatus;
   @Column('bigint', { transformer: AMOUNT }) amount!: number;
   @Column('bigint', { name: 'amount_refunded', transformer: AMOUNT }) amountRefunded!: number;
+  @Column('boolean', { name: 'owed_back' }) owedBack!: boolean;
   @Column('text') currency!: string;
   @Column('text', { name: 'derived_key' }) derivedKey!: string;
   @Column('text', { name: 'idempotency_key', nullable: true }) idempotencyKey!: string | null;
@@ -28,6 +29,7 @@ export function toCharge(entity: ChargeEntity): Charge {
     status: entity.status,
     amount: entity.amount,
     amountRefunded: entity.amountRefunded,
+    owedBack: entity.owedBack,
     currency: entity.currency,
     ...(providerId !== null && { providerId }),
     ...(nextAction && { nextAction }),

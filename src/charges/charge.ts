@@ -28,6 +28,8 @@ export interface Charge {
   /** In the provider's smallest unit. */
   readonly amount: number;
   readonly amountRefunded: number;
+  /** The provider took the money although the charge had ended: all of it is refunded. */
+  readonly owedBack: boolean;
   readonly currency: string;
   /** The provider's name of the payment, once it is known. */
   readonly providerId?: string;
@@ -50,6 +52,7 @@ export function newCharge({ id: orderId, amount, currency }: Order): Charge {
     status: 'pending',
     amount,
     amountRefunded: 0,
+    owedBack: false,
     currency,
     createdAt: new Date().toISOString(),
   };
@@ -58,6 +61,11 @@ export function newCharge({ id: orderId, amount, currency }: Order): Charge {
 /** Whether the provider has said nothing of it yet: its key is at work, or waits to be taken up again. */
 export function isUnsettled({ status }: Charge): boolean {
   return status === 'pending' || status === 'unknown';
+}
+
+/** Whether it was refused or ended, so that its order could be paid by another one. */
+export function hasEnded({ status }: Charge): boolean {
+  return status === 'declined' || status === 'rejected' || status === 'canceled';
 }
 
 /** The charge as the provider's answer leaves it. */

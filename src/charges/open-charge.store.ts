@@ -39,10 +39,15 @@ interface ClaimedRow extends Omit<ChargeTerms, 'tenantId' | 'amount'> {
   readonly overdue: boolean;
 }
 
-/** Only a customer's part can be overdue: what the bank takes its time for cannot be ended. */
+/**
+ * Only a customer's part can be overdue: what the bank takes its time for cannot be ended. Of an order that is canceled
+ * nothing is waited for.
+ */
 const POLLS = pollStatements({
   table: 'charges',
   open: "status IN ('requires_action', 'processing')",
   returning: `id AS "chargeId", order_id AS "orderId", amount, currency, provider_id AS "providerId",
-    status = 'requires_action' AND created_at <= now() - make_interval(hours => $3) AS overdue`,
+    status = 'requires_action' AND (created_at <= now() - make_interval(hours => $3) OR EXISTS (
+      SELECT FROM orders WHERE orders.tenant_id = $1 AND orders.id = charges.order_id AND orders.status = 'canceled'
+    )) AS overdue`,
 });

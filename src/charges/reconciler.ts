@@ -82,4 +82,5 @@ const COUNTED = {
   unsettled: 'waiting',
   under_review: 'waiting',
   contradicted: 'questioned',
+  owed_back: 'questioned',
 } as const;

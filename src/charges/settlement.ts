@@ -1,17 +1,19 @@
 import type { Tx } from '../database/transaction.js';
 import { openReview } from '../idempotency/open-review.js';
 import type { Outbox } from '../outbox/outbox.js';
-import { isUnsettled, settled, type Charge, type SettledOutcome } from './charge.js';
+import { hasEnded, isUnsettled, settled, type Charge, type SettledOutcome } from './charge.js';
 import { saveSettled } from './charge.store.js';
 import { contradicts, mayMove } from './charge-transitions.js';
+import { oweBack } from './owed-back.js';
 import { completePayment, type Payment } from './payment.js';
 
 /**
  * - `moved`: and everything that follows from it is written. `unchanged`: we knew, or know more.
  * - `contradicted`: both cannot be true; a review is open, and nothing was applied.
+ * - `owed_back`: money came in for a charge that had ended; it is on its way back, and a review is open.
  * - `unsettled`: its key is not finished, and has to hear of it first. `under_review`: a person has to decide first.
  */
-export type Settlement = 'moved' | 'unchanged' | 'contradicted' | 'unsettled' | 'under_review';
+export type Settlement = 'moved' | 'unchanged' | 'contradicted' | 'owed_back' | 'unsettled' | 'under_review';
 
 /**
  * What became of a charge after its key was answered: the customer authenticated, or did not, the bank took its time.
@@ -33,11 +35,22 @@ export function settleOpenCharge(
     ask(tx, tenantId, before, after);
     return 'contradicted';
   }
+  if (after.status === 'succeeded' && (hasEnded(before) || order.status === 'canceled'))
+    return paidForNothing(tx, tenantId, before, after);
   if (!mayMove(before.status, after.status)) return 'unchanged';
   if (after.status === 'succeeded')
     completePayment(tx, outbox, tenantId, { order, charge: after }, [before.status]);
   else saveSettled(tx, tenantId, after, [before.status]);
   return 'moved';
+}
+
+/** Nobody waits for this money any more: it goes back, and a person hears of it. */
+function paidForNothing(tx: Tx, tenantId: string, before: Charge, after: Charge): Settlement {
+  if (before.owedBack) return 'unchanged';
+  if (!hasEnded(before)) saveSettled(tx, tenantId, { ...after, status: 'canceled' }, [before.status]);
+  oweBack(tx, tenantId, after);
+  ask(tx, tenantId, before, after);
+  return 'owed_back';
 }
 
 /** One charge is one payment at the provider; a second one may be a second charge. */

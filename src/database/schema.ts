@@ -5,6 +5,7 @@ import { RefundReversals1764464400000 } from '../../migrations/1764464400000-ref
 import { OpenCharges1764468000000 } from '../../migrations/1764468000000-open-charges.js';
 import { Sweeps1764475200000 } from '../../migrations/1764475200000-sweeps.js';
 import { OpenRefunds1764478800000 } from '../../migrations/1764478800000-open-refunds.js';
+import { OwedBack1764482400000 } from '../../migrations/1764482400000-owed-back.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   OpenCharges1764468000000,
   Sweeps1764475200000,
   OpenRefunds1764478800000,
+  OwedBack1764482400000,
 ];

@@ -8,12 +8,22 @@ export interface OrderPayment {
   readonly currency: string;
 }
 
+/** Money that came in for a charge that had ended, in the provider's smallest unit. */
+export interface OwedPayment {
+  readonly tenantId: string;
+  readonly chargeId: string;
+  readonly amount: number;
+  readonly currency: string;
+}
+
 /** Money that went back, in the provider's smallest unit. */
 export interface LedgerRefund {
   readonly tenantId: string;
   readonly refundId: string;
   readonly amount: number;
   readonly currency: string;
+  /** What it had come in as. */
+  readonly account: 'sales' | 'owed_back';
 }
 
 /*
@@ -27,13 +37,20 @@ export function recordPayment(tx: Tx, { tenantId, orderId, amount, currency }: O
   tx.send(INSERT, [tenantId, 'charge', orderId, 'provider_balance', 'sales', amount, currency]);
 }
 
-export function recordRefund(tx: Tx, { tenantId, refundId, amount, currency }: LedgerRefund): void {
-  tx.send(INSERT, [tenantId, 'refund', refundId, 'sales', 'provider_balance', amount, currency]);
+/** It is nobody's: all of it goes back. */
+export function recordOwed(tx: Tx, { tenantId, chargeId, amount, currency }: OwedPayment): void {
+  tx.send(INSERT, [tenantId, 'owed_back', chargeId, 'provider_balance', 'owed_back', amount, currency]);
+}
+
+export function recordRefund(tx: Tx, refund: LedgerRefund): void {
+  const { tenantId, refundId, amount, currency, account } = refund;
+  tx.send(INSERT, [tenantId, 'refund', refundId, account, 'provider_balance', amount, currency]);
 }
 
 /** A recorded refund failed afterwards: the money is back. */
-export function reverseRefund(tx: Tx, { tenantId, refundId, amount, currency }: LedgerRefund): void {
-  tx.send(INSERT, [tenantId, 'refund_reversal', refundId, 'provider_balance', 'sales', amount, currency]);
+export function reverseRefund(tx: Tx, refund: LedgerRefund): void {
+  const { tenantId, refundId, amount, currency, account } = refund;
+  tx.send(INSERT, [tenantId, 'refund_reversal', refundId, 'provider_balance', account, amount, currency]);
 }
 
 const INSERT = statement(

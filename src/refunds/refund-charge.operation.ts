@@ -55,12 +55,12 @@ export class RefundCharge {
       const { chargeId, amount: asked, reason } = run.input;
       const payment = await lockPayment(tx, run.tenantId, chargeId);
       if (!payment) throw chargeNotFound(chargeId);
-      const { order, charge } = payment;
+      const { charge } = payment;
       const refused = refusalOf(charge, asked);
       if (refused) return refused;
 
       const refund = newRefund(charge, asked ?? leftOf(charge), reason);
-      reserveRefund(tx, run.tenantId, order, refund, run.derivedKey('refund'));
+      reserveRefund(tx, run.tenantId, payment, refund, run.derivedKey('refund'));
       const request = refundRequest(run.tenantId, refund, charge.providerId!); // a charge that succeeded has one
       return recoveryPoint('refund_reserved', { refundId: refund.id }, request);
     }),
@@ -84,7 +84,7 @@ export class RefundCharge {
 function refusalOf(charge: Charge, asked: number | undefined): Reply | undefined {
   const wrong = asked !== undefined && amountProblem(asked, charge.currency);
   if (wrong) throw validationFailed([{ param: 'amount', message: `amount ${wrong}` }]);
-  switch (charge.status) {
+  switch (charge.owedBack ? 'succeeded' : charge.status) {
     case 'declined':
     case 'rejected':
     case 'canceled':

@@ -1,6 +1,6 @@
+import type { Payment } from '../charges/payment.js';
 import type { Tx } from '../database/transaction.js';
-import { recordRefund, reverseRefund } from '../ledger/ledger.js';
-import type { Order } from '../orders/order.js';
+import { recordRefund, reverseRefund, type LedgerRefund } from '../ledger/ledger.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { refundReceiptFor } from '../receipts/refund-receipt-message.js';
 import type { Refund, RefundStatus, SettledRefundOutcome } from './refund.js';
@@ -29,7 +29,7 @@ export async function settleRefund(
 ): Promise<RefundSettlement> {
   const found = await lockRefund(tx, tenantId, refundId);
   if (!found) throw new Error(`There is no refund ${refundId}`);
-  const { order, refund: before } = found;
+  const { refund: before } = found;
   const after = settled(before, outcome);
   if (before.status === after.status) {
     if (before.providerId !== after.providerId) moveRefund(tx, tenantId, before.status, after);
@@ -37,8 +37,8 @@ export async function settleRefund(
   }
   if (!mayMove(before.status, after.status)) return { refund: before, result: 'refused' };
   moveRefund(tx, tenantId, before.status, after);
-  if (after.status === 'succeeded') complete(tx, outbox, tenantId, order, after);
-  if (isOver(after.status)) undo(tx, tenantId, order, after, before.status);
+  if (after.status === 'succeeded') complete(tx, outbox, tenantId, found, after);
+  if (isOver(after.status)) undo(tx, tenantId, found, after, before.status);
   return { refund: after, result: 'moved' };
 }
 
@@ -53,9 +53,10 @@ function settled(refund: Refund, outcome: SettledRefundOutcome): Refund {
 }
 
 /** The money is on its way back: the ledger row and the staged receipt belong to that moment. */
-function complete(tx: Tx, outbox: Outbox, tenantId: string, order: Order, refund: Refund): void {
+function complete(tx: Tx, outbox: Outbox, tenantId: string, payment: Payment, refund: Refund): void {
   const { id: refundId, chargeId, amount, currency } = refund;
-  recordRefund(tx, { tenantId, refundId, amount, currency });
+  const { order } = payment;
+  recordRefund(tx, inLedger(tenantId, payment, refund));
   outbox.add(
     tx,
     refundReceiptFor(tenantId, {
@@ -70,10 +71,14 @@ function complete(tx: Tx, outbox: Outbox, tenantId: string, order: Order, refund
 }
 
 /** The money did not go, or came back. What the ledger says of it already is not taken out, but reversed. */
-function undo(tx: Tx, tenantId: string, order: Order, refund: Refund, was: RefundStatus): void {
+function undo(tx: Tx, tenantId: string, payment: Payment, refund: Refund, was: RefundStatus): void {
+  giveBack(tx, tenantId, payment, refund);
+  if (was === 'succeeded') reverseRefund(tx, inLedger(tenantId, payment, refund));
+}
+
+function inLedger(tenantId: string, { charge }: Payment, refund: Refund): LedgerRefund {
   const { id: refundId, amount, currency } = refund;
-  giveBack(tx, tenantId, order, refund);
-  if (was === 'succeeded') reverseRefund(tx, { tenantId, refundId, amount, currency });
+  return { tenantId, refundId, amount, currency, account: charge.owedBack ? 'owed_back' : 'sales' };
 }
 
 function isOver(status: RefundStatus): boolean {

@@ -1,6 +1,6 @@
 import { lockPayment } from '../charges/charge.store.js';
+import type { Payment } from '../charges/payment.js';
 import { statement, type Tx } from '../database/transaction.js';
-import type { Order } from '../orders/order.js';
 import { RefundEntity, toRefund } from './refund.entity.js';
 import { isRefundId, type Refund, type RefundStatus } from './refund.js';
 
@@ -14,13 +14,17 @@ export async function lockRefund(
   tx: Tx,
   tenantId: string,
   id: string,
-): Promise<{ order: Order; refund: Refund } | undefined> {
+): Promise<(Payment & { readonly refund: Refund }) | undefined> {
   const found = isRefundId(id) && (await tx.manager.findOneBy(RefundEntity, { tenantId, id }));
   const payment = found && (await lockPayment(tx, tenantId, found.chargeId));
   if (!payment) return undefined;
   const refund = await tx.manager.findOneByOrFail(RefundEntity, { tenantId, id });
-  return { order: payment.order, refund: toRefund(refund) };
+  return { ...payment, refund: toRefund(refund) };
 }
+
+/*
+ * A charge whose money is owed back has not paid its order: what is refunded of it is no matter of the order's.
+ */
 
 /**
  * Records the intent to refund and takes its amount from what is left of the charge, before the provider is asked.
@@ -29,12 +33,12 @@ export async function lockRefund(
 export function reserveRefund(
   tx: Tx,
   tenantId: string,
-  order: Order,
+  { order, charge }: Payment,
   refund: Refund,
   derivedKey: string,
 ): void {
   const { id, chargeId, status, amount, currency, reason, createdAt } = refund;
-  tx.sendOne(RESERVE_ON_ORDER, [tenantId, order.id, amount]);
+  if (!charge.owedBack) tx.sendOne(RESERVE_ON_ORDER, [tenantId, order.id, amount]);
   tx.sendOne(RESERVE_ON_CHARGE, [tenantId, chargeId, amount]);
   tx.sendOne(INSERT, [
     tenantId,
@@ -50,8 +54,13 @@ export function reserveRefund(
 }
 
 /** The money stays with us after all: what was reserved for the refund can be refunded again. */
-export function giveBack(tx: Tx, tenantId: string, order: Order, { chargeId, amount }: Refund): void {
-  tx.sendOne(GIVE_BACK_ON_ORDER, [tenantId, order.id, amount]);
+export function giveBack(
+  tx: Tx,
+  tenantId: string,
+  { order, charge }: Payment,
+  { chargeId, amount }: Refund,
+): void {
+  if (!charge.owedBack) tx.sendOne(GIVE_BACK_ON_ORDER, [tenantId, order.id, amount]);
   tx.sendOne(GIVE_BACK_ON_CHARGE, [tenantId, chargeId, amount]);
 }
 
@@ -69,7 +78,7 @@ const RESERVE_ON_ORDER = statement(
 const RESERVE_ON_CHARGE = statement(
   'charge_reserve_refund',
   `UPDATE charges SET amount_refunded = amount_refunded + $3
-   WHERE tenant_id = $1 AND id = $2 AND status = 'succeeded' AND amount_refunded + $3 <= amount`,
+   WHERE tenant_id = $1 AND id = $2 AND (status = 'succeeded' OR owed_back) AND amount_refunded + $3 <= amount`,
 );
 
 const GIVE_BACK_ON_ORDER = statement(

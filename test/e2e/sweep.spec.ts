@@ -85,7 +85,9 @@ describe('The sweep', () => {
     expect(await shop.reviews()).toContainEqual(
       expect.objectContaining({ subject_id: body.charge.id, reason: 'charged_after_all' }),
     );
-    await shop.db.sql("UPDATE charges SET status = 'succeeded' WHERE id = $1", [body.charge.id]);
+    await shop.db.sql("UPDATE charges SET status = 'succeeded', owed_back = false WHERE id = $1", [
+      body.charge.id,
+    ]);
   });
 
   it('passes over what is of other deployments and other programs', async () => {

@@ -1,3 +1,4 @@
+import type { DynamicModule } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { InboxConsumer, type InboxCounts } from '../../src/inbox/inbox-consumer.js';
 import { checkoutBody, get, post, type Answer } from './checkout.js';
@@ -30,8 +31,11 @@ export interface EventShop extends Shop {
   clean(): Promise<void>;
 }
 
-export async function openEventShop(): Promise<EventShop> {
-  const shop = await openShop({ ROLE: 'api', STRIPE_WEBHOOK_SECRETS }, [EventParts]);
+export async function openEventShop(
+  settings: Record<string, string> = {},
+  modules: NonNullable<DynamicModule['imports']> = [],
+): Promise<EventShop> {
+  const shop = await openShop({ ROLE: 'api', STRIPE_WEBHOOK_SECRETS, ...settings }, [EventParts, ...modules]);
   const { sql } = shop.db;
   const checkout = (key: string = randomUUID(), changes: Row = {}) =>
     post(`${shop.api.url}/v1/checkouts`, checkoutBody(changes), { key });
