@@ -48,6 +48,6 @@ const POLLS = pollStatements({
   open: "status IN ('requires_action', 'processing')",
   returning: `id AS "chargeId", order_id AS "orderId", amount, currency, provider_id AS "providerId",
     status = 'requires_action' AND (created_at <= now() - make_interval(hours => $3) OR EXISTS (
-      SELECT FROM orders WHERE orders.tenant_id = $1 AND orders.id = charges.order_id AND orders.status = 'canceled'
+      SELECT FROM orders WHERE orders.tenant_id = $1 AND orders.id = polled.order_id AND orders.status = 'canceled'
     )) AS overdue`,
 });

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { chargeBody, chargeRequest, newCharge } from '../charges/charge.js';
+import { chargeBody, chargeRequest, newCharge, settled } from '../charges/charge.js';
 import { insertFirstCharge } from '../charges/charge.store.js';
 import { completePayment, inDoubt, recordOutcome, type Payment } from '../charges/payment.js';
+import { Config } from '../config/config.js';
 import {
   atomicPhase,
   foreignCall,
@@ -10,12 +11,13 @@ import {
   refusal,
   reply,
 } from '../idempotency/operation.js';
-import type { Point, Reply } from '../idempotency/operation.js';
+import type { Phases, Point, Reply, WhenAbandoned } from '../idempotency/operation.js';
 import { newOrder, orderBody, type OrderInput } from '../orders/order.js';
 import { externalRefTaken } from '../orders/order.problems.js';
 import { insertOrder } from '../orders/order.store.js';
 import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
+import { voidCheckout } from './void-checkout.js';
 
 export interface CheckoutInput extends OrderInput {
   /** A token such as `pm_card_visa`. */
@@ -27,6 +29,8 @@ interface CheckoutPoints {
   started: Point<undefined>;
   order_created: Point<Payment, ChargeRequest>;
   charge_created: Point<Payment>;
+  voiding: Point<Payment, ChargeRequest>;
+  outcome_voided: Point<Payment>;
 }
 
 /**
@@ -38,15 +42,21 @@ interface CheckoutPoints {
  *
  * Each arrow is committed before the next begins. Whoever comes back with the key, or finds it abandoned, continues
  * at the last recovery point; and the provider sees the same request under the same derived key, however often.
+ *
+ * With `ABANDONED_CHECKOUTS=void` one whose client has gone for good is undone instead:
+ *
+ *   at voiding          settle the call that may have been made, under its own derived key      ─▶ outcome_voided
+ *   at outcome_voided   order canceled, the refund of what was taken begun: all or nothing      ─▶ the reply, a 409
  */
 @Injectable()
 export class Checkout {
   constructor(
     private readonly payments: PaymentProvider,
     private readonly outbox: Outbox,
+    private readonly config: Config,
   ) {}
 
-  readonly operation = operation<CheckoutInput, CheckoutPoints>('checkout', {
+  private readonly phases: Phases<CheckoutInput, CheckoutPoints> = {
     started: atomicPhase(async (tx, run) => {
       const order = newOrder(run.input);
       const taken = await insertOrder(tx, run.tenantId, order);
@@ -68,8 +78,31 @@ export class Checkout {
     charge_created: atomicPhase(async (tx, run) =>
       checkedOut(completePayment(tx, this.outbox, run.tenantId, run.state)),
     ),
-  });
+
+    voiding: foreignCall({
+      step: 'charge',
+      call: (request, derivedKey) => this.payments.charge(request, derivedKey),
+      ...inDoubt(this.payments),
+      record: async (_tx, outcome, { state: { order, charge } }) =>
+        recoveryPoint('outcome_voided', { order, charge: settled(charge, outcome) }),
+    }),
+
+    outcome_voided: atomicPhase(async (tx, run) => refusal(voidCheckout(tx, run.tenantId, run.state))),
+  };
+
+  readonly operation = operation(
+    'checkout',
+    this.phases,
+    this.config.abandonedCheckouts === 'void' ? VOIDED : {},
+  );
 }
+
+/** A request that was surely never sent needs no settling: a charge would be made only to be refunded. */
+const VOIDED: WhenAbandoned<CheckoutPoints> = {
+  order_created: ({ state, request, maybeSent }) =>
+    maybeSent ? recoveryPoint('voiding', state, request) : recoveryPoint('outcome_voided', state),
+  charge_created: ({ state }) => recoveryPoint('outcome_voided', state),
+};
 
 function checkedOut({ order, charge }: Payment): Reply {
   return reply(

@@ -41,6 +41,8 @@ export abstract class Config {
   abstract readonly retentionHours: number;
   /** Tries of the completer that speak against a key, until a person is asked. */
   abstract readonly completerMaxTries: number;
+  /** What becomes of a checkout whose client has gone for good: it is finished, or undone. */
+  abstract readonly abandonedCheckouts: 'finish' | 'void';
   abstract readonly outboxRetentionDays: number;
   abstract readonly inboxRetentionDays: number;
   /** How long a customer has to authenticate a payment before it is canceled. */
@@ -130,6 +132,7 @@ function toConfig(settings: Environment, timings: Timings): Config {
     operatorTokens: listOf(settings.OPERATOR_TOKENS),
     retentionHours: settings.IDEMPOTENCY_RETENTION_HOURS,
     completerMaxTries: settings.COMPLETER_MAX_TRIES,
+    abandonedCheckouts: settings.ABANDONED_CHECKOUTS,
     outboxRetentionDays: settings.OUTBOX_RETENTION_DAYS,
     inboxRetentionDays: settings.INBOX_RETENTION_DAYS,
     openChargeHours: settings.OPEN_CHARGE_HOURS,

@@ -57,6 +57,7 @@ export class Environment {
   @IsOptional() @Numeric() @IsNumber() @Min(1) COMPLETER_GRACE_SECONDS?: number;
   @Numeric() @IsInt() @Min(1) PROVIDER_KEY_WINDOW_HOURS = 24;
   @Numeric() @IsInt() @Min(1) @Max(1000) COMPLETER_MAX_TRIES = 20;
+  @IsIn(['finish', 'void']) ABANDONED_CHECKOUTS: 'finish' | 'void' = 'finish';
 
   @Numeric() @IsInt() @Min(1) @Max(3650) OUTBOX_RETENTION_DAYS = 7;
   @Numeric() @IsInt() @Min(4) @Max(3650) INBOX_RETENTION_DAYS = 30;

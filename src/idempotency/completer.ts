@@ -92,6 +92,7 @@ export class Completer {
     try {
       await this.withinHold(
         this.runner.run(operation, attempt, {
+          abandoned: true,
           deadline: performance.now() + requestDeadline * 1_000,
           release: (...end) => this.abandoned.putOff(...end),
         }),

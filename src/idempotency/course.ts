@@ -3,7 +3,15 @@ import type { Config } from '../config/config.js';
 import type { Attempt } from './attempt.js';
 import { deriveKey } from './derived-key.js';
 import type { Fault } from './fault-points.js';
-import type { AnyNext, AnyOperation, AtomicPhase, ForeignCall, Run } from './operation.js';
+import type {
+  AnyNext,
+  AnyOperation,
+  AtomicPhase,
+  ForeignCall,
+  Left,
+  RecoveryPoint,
+  Run,
+} from './operation.js';
 
 /** What a call or a look-up said, as far as the engine reads it. */
 export interface Outcome {
@@ -18,6 +26,7 @@ export interface Outcome {
 }
 
 export type Foreign = ForeignCall<unknown, unknown, unknown, Outcome, unknown>;
+type TurnAside = (left: Left<unknown, unknown>) => RecoveryPoint<string, unknown, unknown>;
 export type LocalStep = (tx: Tx, run: Run<unknown>) => Promise<AnyNext>;
 
 /** What the other system said of a step, learnt otherwise: by a webhook, a look-up, or a person's decision. */
@@ -47,6 +56,8 @@ export interface RunOptions {
   readonly release?: Release;
   /** Taken in place of the call to its step, which is then not made. */
   readonly known?: KnownOutcome;
+  /** Its client has gone for good: the operation decides whether it is finished, or ends in another way. */
+  readonly abandoned?: boolean;
   /** By this process's monotonic clock, in ms: nothing new is begun that might end later. */
   readonly deadline?: number;
   readonly fault?: Fault;
@@ -72,6 +83,15 @@ export class Course {
   phaseAt(point: string): AtomicPhase<unknown, unknown, unknown> | Foreign | undefined {
     const phases = this.operation.phases as Record<string, AtomicPhase<unknown, unknown, unknown> | Foreign>;
     return Object.hasOwn(phases, point) ? phases[point] : undefined;
+  }
+
+  /** Where an abandoned operation goes on, instead of here. What a person has decided is carried out first. */
+  aside(): RecoveryPoint<string, unknown, unknown> | undefined {
+    const { recoveryPoint, state, request } = this.attempt;
+    if (!this.options.abandoned || request?.known) return undefined;
+    const turns = this.operation.whenAbandoned as Record<string, TurnAside | undefined>;
+    const turn = Object.hasOwn(turns, recoveryPoint) ? turns[recoveryPoint] : undefined;
+    return turn?.({ state, request: request?.body, maybeSent: request?.inDoubt ?? false });
   }
 
   runWith(state: unknown): Run<unknown> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { isLockTimeout, isRetryable, isStoreUnavailable } from '../database/errors.js';
 import { CommitUnknown, Database, type Tx } from '../database/transaction.js';
-import type { Attempt } from './attempt.js';
+import type { Attempt, FrozenRequest } from './attempt.js';
 import type { KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
 import { Reply } from './operation.js';
@@ -129,7 +129,13 @@ function moveOn(attempt: Attempt, end: Reply | Advance, leasedAt: number): void 
   if (end instanceof Reply) return;
   attempt.recoveryPoint = end.recoveryPoint;
   attempt.state = end.state;
-  attempt.request = end.request && { ...end.request, inDoubt: false, windowOver: false };
+  attempt.request = end.request && frozen(end.request, attempt.request);
+}
+
+/** A call that goes on at another recovery point, under the same derived key, keeps its past. */
+function frozen(request: NonNullable<Advance['request']>, before: FrozenRequest | undefined): FrozenRequest {
+  const same = before?.derivedKey === request.derivedKey ? before : undefined;
+  return { ...request, inDoubt: same?.inDoubt ?? false, windowOver: same?.windowOver ?? false };
 }
 
 function resumeFrom(attempt: Attempt, row: KeyRow): Reply | undefined {

@@ -82,6 +82,8 @@ export class OperationRunner {
   }
 
   private async toReply(course: Course): Promise<Reply> {
+    const ended = await this.turnAside(course);
+    if (ended) return ended;
     for (;;) {
       const phase = course.phaseAt(course.attempt.recoveryPoint);
       if (!phase) throw new GiveUp('recovery point unknown to this build', recoveryPointUnknown());
@@ -90,6 +92,12 @@ export class OperationRunner {
         : this.foreign(course, phase));
       if (reply) return reply;
     }
+  }
+
+  /** An operation whose client has gone for good may have another end than to be finished. */
+  private async turnAside(course: Course): Promise<Reply | undefined> {
+    const point = course.aside();
+    return point && this.local(course, async () => point);
   }
 
   private async local(course: Course, first: LocalStep): Promise<Reply | undefined> {
@@ -136,7 +144,7 @@ export class OperationRunner {
       case 'contradicted':
         return this.toReview(course, call, outcome);
       case 'unknown':
-        if (request.windowOver && outcome.absent) return this.toReview(course, call, outcome);
+        if (outcome.absent && (request.windowOver || !call.find)) return this.toReview(course, call, outcome);
         throw new GiveUp(reason, outcomeUnknown(retryAfterSeconds), { doubted: call, retryAfterSeconds });
       default:
         return this.local(course, (tx, run) => call.record(tx, outcome, run));
@@ -168,7 +176,7 @@ export class OperationRunner {
   private async toReview(course: Course, call: Foreign, outcome: Outcome): Promise<never> {
     const { attempt } = course;
     await this.reviews.open(attempt, {
-      reason: outcome.status === 'contradicted' ? 'provider_contradicts' : 'provider_window_over',
+      reason: reasonOf(outcome, call),
       evidence: { step: call.step, derivedKey: attempt.request?.derivedKey, lastError: outcome.reason },
       mark: async (tx) => call.doubt?.(tx, course.runWith(attempt.state), 'review'),
     });
@@ -231,6 +239,12 @@ export class OperationRunner {
     this.leases.letGo(attempt);
     await sleep(this.config.timings.lease * 2_000);
   }
+}
+
+/** Why no program may decide what came of the call. */
+function reasonOf({ status }: Outcome, { find }: Foreign): string {
+  if (status === 'contradicted') return 'provider_contradicts';
+  return find ? 'provider_window_over' : 'outcome_cannot_be_found';
 }
 
 function frozenRequest({ request, recoveryPoint }: Attempt): FrozenRequest {

@@ -97,8 +97,13 @@ export interface ForeignCall<Input, State, Request, Outcome extends { status: st
   /** Names the call within the operation; part of the derived key. */
   readonly step: string;
   readonly call: (request: Request, derivedKey: string) => Promise<Outcome>;
+  /**
+   * `false`: the other system takes no key. Such a call is made once; where nobody knows what came of it, it is looked
+   * up, or a person decides, and it is never sent again.
+   */
+  readonly keyed?: false;
   /** After a second unknown outcome: looks for the effect at the other system. Absence proves nothing. */
-  readonly find: (request: Request) => Promise<Outcome>;
+  readonly find?: (request: Request) => Promise<Outcome>;
   /** Records what the call answered. Its effects must be safe to repeat: a webhook may have come first. */
   readonly record: (tx: Tx, outcome: SettledOf<Outcome>, run: Run<Input, State>) => Promise<Next<Points>>;
   /** Notes on the business rows that nobody knows the outcome, or that a person must decide; commits with that. */
@@ -119,10 +124,30 @@ export type Phase<Input, Points, Name extends keyof Points> =
 
 export type Phases<Input, Points> = { readonly [Name in keyof Points]: Phase<Input, Points, Name> };
 
+/** What an attempt left at a recovery point. */
+export interface Left<State, Request> {
+  readonly state: State;
+  readonly request: Request;
+  /** The frozen request may have reached the other system. */
+  readonly maybeSent: boolean;
+}
+
+/**
+ * Where an operation goes on once its client has gone for good, in place of the phase at that recovery point; where
+ * nothing is named it is finished. A call that may have been made is still to be settled: the point that is named then
+ * has a call with the same step, and so the same derived key.
+ */
+export type WhenAbandoned<Points> = {
+  readonly [Name in keyof Points]?: Points[Name] extends Point<infer State, infer Request>
+    ? (left: Left<State, Request>) => Exclude<Next<Points>, Reply>
+    : never;
+};
+
 export interface Operation<Input = unknown, Points = unknown> {
   /** Stable: stored on the key's row, so that any later process finds the code again. */
   readonly name: string;
   readonly phases: Phases<Input, Points>;
+  readonly whenAbandoned: WhenAbandoned<Points>;
 }
 
 /** Any operation, for the runner: what it reads from a row is what it passes on. */
@@ -132,8 +157,9 @@ export type AnyOperation = Operation<any, any>;
 export function operation<Input, Points extends PointMap<Points> & { started: Point<undefined> }>(
   name: string,
   phases: Phases<Input, Points>,
+  whenAbandoned: WhenAbandoned<Points> = {},
 ): Operation<Input, Points> {
-  return { name, phases };
+  return { name, phases, whenAbandoned };
 }
 
 export function atomicPhase<Input, State, Points>(
@@ -143,7 +169,11 @@ export function atomicPhase<Input, State, Points>(
 }
 
 export function foreignCall<Input, State, Request, Outcome extends { status: string }, Points>(
-  call: Omit<ForeignCall<Input, State, Request, Outcome, Points>, 'kind'>,
+  call: Omit<ForeignCall<Input, State, Request, Outcome, Points>, 'kind' | 'keyed' | 'find'> &
+    (
+      | { readonly find: (request: Request) => Promise<Outcome> }
+      | { readonly keyed: false; readonly find?: (request: Request) => Promise<Outcome> }
+    ),
 ): ForeignCall<Input, State, Request, Outcome, Points> {
   return { kind: 'foreign', ...call };
 }
