@@ -34,6 +34,8 @@ export abstract class Config {
     readonly webhookSecrets: readonly string[];
     readonly keyPrefix: string;
     readonly keyWindowHours: number;
+    /** After so many calls in a row that failed, it is let alone, but for one call in so many seconds. */
+    readonly breaker: { readonly failures: number; readonly openSeconds: number };
   };
   abstract readonly mail: { readonly smtpUrl: string; readonly from: string };
   abstract readonly hashSecret: string;
@@ -126,6 +128,10 @@ function toConfig(settings: Environment, timings: Timings): Config {
       webhookSecrets: listOf(settings.STRIPE_WEBHOOK_SECRETS),
       keyPrefix: settings.PROVIDER_KEY_PREFIX,
       keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
+      breaker: {
+        failures: settings.PROVIDER_BREAKER_FAILURES,
+        openSeconds: settings.PROVIDER_BREAKER_SECONDS,
+      },
     },
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     hashSecret: settings.HASH_SECRET,

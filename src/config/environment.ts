@@ -56,6 +56,8 @@ export class Environment {
   @IsOptional() @Numeric() @IsNumber() @Min(1) IDEMPOTENCY_MAX_HOLD_SECONDS?: number;
   @IsOptional() @Numeric() @IsNumber() @Min(1) COMPLETER_GRACE_SECONDS?: number;
   @Numeric() @IsInt() @Min(1) PROVIDER_KEY_WINDOW_HOURS = 24;
+  @Numeric() @IsInt() @Min(1) @Max(100_000) PROVIDER_BREAKER_FAILURES = 10;
+  @Numeric() @IsInt() @Min(1) @Max(60) PROVIDER_BREAKER_SECONDS = 10;
   @Numeric() @IsInt() @Min(1) @Max(1000) COMPLETER_MAX_TRIES = 20;
   @IsIn(['finish', 'void']) ABANDONED_CHECKOUTS: 'finish' | 'void' = 'finish';
 

@@ -16,7 +16,7 @@ export async function ask(call: Foreign, request: FrozenRequest, hasTime: () => 
   const inDoubt = request.inDoubt || first.status === 'unknown';
   if (!inDoubt || settles(outcome)) return outcome;
   const found = mayAsk(outcome) ? await find(call, request) : outcome;
-  return found.status === 'not_acted' ? { ...found, status: 'unknown' } : found;
+  return settles(found) ? found : { ...found, status: 'unknown', harmless: first.status === 'not_acted' };
 }
 
 function isKeyed({ keyed }: Foreign): boolean {

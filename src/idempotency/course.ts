@@ -23,6 +23,8 @@ export interface Outcome {
   readonly absent?: boolean;
   /** The other system asks to be left alone for so long. */
   readonly retryAfterSeconds?: number;
+  /** An earlier try may have acted; this one certainly did not. */
+  readonly harmless?: boolean;
 }
 
 export type Foreign = ForeignCall<unknown, unknown, unknown, Outcome, unknown>;

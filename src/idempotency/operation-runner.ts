@@ -36,7 +36,7 @@ class GiveUp extends Error {
     readonly how: {
       /** The call that may have acted; none where nothing is in doubt. */
       readonly doubted?: Foreign;
-      /** Speaks against the key, not against a system that is away; left out: where a call may have acted. */
+      /** Speaks against the key, not against a system that is away. */
       readonly counts?: boolean;
       readonly retryAfterSeconds?: number | undefined;
     } = {},
@@ -137,7 +137,7 @@ export class OperationRunner {
     if (course.transactionOpen) throw new Error(`${call.step} would be called inside a transaction`);
     const request = frozenRequest(course.attempt);
     const outcome = course.takeKnown(call.step) ?? request.known ?? (await this.call(course, call, request));
-    const { status, reason = status, retryAfterSeconds } = outcome;
+    const { status, reason = status, retryAfterSeconds, harmless = false } = outcome;
     switch (status) {
       case 'not_acted':
         throw new GiveUp(reason, providerUnavailable(retryAfterSeconds), { retryAfterSeconds });
@@ -145,7 +145,11 @@ export class OperationRunner {
         return this.toReview(course, call, outcome);
       case 'unknown':
         if (outcome.absent && (request.windowOver || !call.find)) return this.toReview(course, call, outcome);
-        throw new GiveUp(reason, outcomeUnknown(retryAfterSeconds), { doubted: call, retryAfterSeconds });
+        throw new GiveUp(reason, outcomeUnknown(retryAfterSeconds), {
+          doubted: call,
+          counts: !harmless,
+          retryAfterSeconds,
+        });
       default:
         return this.local(course, (tx, run) => call.record(tx, outcome, run));
     }
@@ -211,7 +215,7 @@ export class OperationRunner {
   }
 
   private async release(course: Course, { reason, how }: GiveUp): Promise<void> {
-    const { doubted, counts = doubted !== undefined, retryAfterSeconds = 0 } = how;
+    const { doubted, counts = false, retryAfterSeconds = 0 } = how;
     const { attempt, options } = course;
     const release: Release = options.release ?? ((...end) => this.store.release(...end));
     const end = { reason: reason.slice(0, 500), inDoubt: doubted !== undefined, counts, retryAfterSeconds };

@@ -53,18 +53,19 @@ export interface NextAction {
  *   was answered, and found nothing.
  * - `contradicted`: the provider knows the derived key with other parameters, or answers with another amount.
  *
- * `retryAfterSeconds`: the provider asks us to stay away for so long.
+ * `retryAfterSeconds`: the provider asks us to stay away for so long. `away`: it was not reached, did not answer in
+ * its own words, or said that it is unwell; that speaks of its health, and of nothing else.
  */
-export type UnsettledOutcome =
-  | { readonly status: 'not_acted'; readonly reason: string; readonly retryAfterSeconds?: number }
+export type UnsettledOutcome = { readonly retryAfterSeconds?: number; readonly away?: boolean } & (
+  | { readonly status: 'not_acted'; readonly reason: string }
   | {
       readonly status: 'unknown';
       readonly reason: string;
-      readonly retryAfterSeconds?: number;
       readonly replayed?: boolean;
       readonly absent?: boolean;
     }
-  | { readonly status: 'contradicted'; readonly reason: string };
+  | { readonly status: 'contradicted'; readonly reason: string }
+);
 
 export type ChargeOutcome =
   | { readonly status: 'succeeded'; readonly providerId: string }

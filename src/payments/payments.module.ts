@@ -1,12 +1,34 @@
-import { Module } from '@nestjs/common';
+import { Logger, Module } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { CircuitBreaker } from './circuit-breaker.js';
+import { GuardedProvider } from './guarded-provider.js';
 import { PaymentEvents } from './payment-event.js';
 import { PaymentProvider } from './payment-provider.js';
 import { StripeEvents } from './stripe-events.js';
 import { StripeProvider } from './stripe-provider.js';
 
+/** Once an outage, not once a call. */
+function sayAloud(circuit: 'open' | 'closed'): void {
+  const logger = new Logger('Provider');
+  if (circuit === 'open')
+    logger.error('The payment provider is away: nothing is sent, but a call now and then');
+  else logger.log('The payment provider is back');
+}
+
 @Module({
   providers: [
-    { provide: PaymentProvider, useClass: StripeProvider },
+    {
+      provide: CircuitBreaker,
+      inject: [Config],
+      useFactory: ({ provider }: Config) => new CircuitBreaker(provider.breaker, sayAloud),
+    },
+    StripeProvider,
+    {
+      provide: PaymentProvider,
+      inject: [StripeProvider, CircuitBreaker],
+      useFactory: (provider: StripeProvider, breaker: CircuitBreaker) =>
+        new GuardedProvider(provider, breaker),
+    },
     { provide: PaymentEvents, useClass: StripeEvents },
   ],
   exports: [PaymentProvider, PaymentEvents],

@@ -37,13 +37,17 @@ export function refusalOf(error: unknown): Refusal {
     case 429:
       return { status: 'not_acted', reason, ...pause(error.headers) };
     default:
-      return {
-        status: 'unknown',
-        reason,
-        ...(isReplayedFault(error) && { replayed: true }),
-        ...pause(error.headers),
-      };
+      return { status: 'unknown', reason, ...faultOf(error), ...pause(error.headers) };
   }
+}
+
+/** Stripe stores its 500s: a replayed one is replayed for as long as the key lives, and says nothing of today. */
+function faultOf({ statusCode = 0, headers }: Stripe.errors.StripeError): {
+  away?: true;
+  replayed?: true;
+} {
+  if (statusCode < 500) return {};
+  return headers?.['idempotent-replayed'] === 'true' ? { replayed: true } : { away: true };
 }
 
 function badRequest(error: Stripe.errors.StripeError, reason: string): Refusal {
@@ -56,18 +60,13 @@ function badRequest(error: Stripe.errors.StripeError, reason: string): Refusal {
 function lost({ detail }: Stripe.errors.StripeConnectionError): UnsettledOutcome {
   const cause: unknown = detail;
   const { message: reason } = cause as Error;
-  if (cause instanceof NotSent) return { status: 'not_acted', reason };
-  return { status: 'unknown', reason, ...(cause instanceof AnswerLost && pause(cause.headers)) };
+  if (cause instanceof NotSent) return { status: 'not_acted', reason, away: true };
+  return { status: 'unknown', reason, away: true, ...(cause instanceof AnswerLost && pause(cause.headers)) };
 }
 
 function pause(headers: Parameters<typeof retryAfterSeconds>[0]): { retryAfterSeconds?: number } {
   const seconds = retryAfterSeconds(headers);
   return seconds === undefined ? {} : { retryAfterSeconds: seconds };
-}
-
-/** Stripe stores its 500s: a replayed one will be replayed for as long as the key lives. */
-function isReplayedFault({ statusCode = 0, headers }: Stripe.errors.StripeError): boolean {
-  return statusCode >= 500 && headers?.['idempotent-replayed'] === 'true';
 }
 
 /** For operators; without the provider's message, which may repeat values of the request. */

@@ -170,10 +170,7 @@ function failedRetrieval(error: unknown, providerId: string): UnsettledOutcome {
 /** A look-up that was refused says nothing about what was looked for. */
 function failedLookup(error: unknown): UnsettledOutcome {
   const refusal = refusalOf(error);
-  const reason = 'reason' in refusal ? refusal.reason : refusal.failure.code;
-  return {
-    status: 'unknown',
-    reason: `the look-up failed: ${reason}`,
-    ...('retryAfterSeconds' in refusal && { retryAfterSeconds: refusal.retryAfterSeconds }),
-  };
+  if (!('reason' in refusal))
+    return { status: 'unknown', reason: `the look-up failed: ${refusal.failure.code}` };
+  return { ...refusal, status: 'unknown', reason: `the look-up failed: ${refusal.reason}` };
 }

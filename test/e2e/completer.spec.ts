@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AbandonedKeyStore, type AbandonedKey } from '../../src/idempotency/abandoned-key.store.js';
 import { Attempt } from '../../src/idempotency/attempt.js';
 import { Completer } from '../../src/idempotency/completer.js';
@@ -158,6 +159,18 @@ describe('Several owners at once', () => {
     calledOnceEach(20);
     for (const key of keys) expect((await go('fine', key)).status).toBe(201);
     calledOnceEach(20);
+  });
+
+  it('finish what an outage has piled up a few keys at a time, four of a tenant', async () => {
+    for (let n = 0; n < 12; n++) await abandon();
+    let [running, most] = [0, 0];
+    trip.duringCall = async () => {
+      most = Math.max(most, ++running);
+      await sleep(10);
+      running -= 1;
+    };
+    expect(await nextRound()).toMatchObject({ finished: 12 });
+    expect(most).toBe(4);
   });
 
   it('a completer that was thought dead changes nothing when it wakes', async () => {

@@ -2,6 +2,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Stands between the service and a server, on a port of its own, and can be taken away. */
 export class Forwarder {
+  /** Takes connections, and passes nothing on. */
+  silent = false;
+  /** How often anything came from a client, a new connection included. */
+  arrivals = 0;
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
 
@@ -24,12 +28,14 @@ export class Forwarder {
 
   private forward(client: Socket): void {
     const server = connect(this.target.port, this.target.host);
+    this.arrivals += 1;
+    client.on('data', () => (this.arrivals += 1));
     for (const [from, to] of [
       [client, server],
       [server, client],
     ] as const) {
       this.sockets.add(from);
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk) => this.silent || to.write(chunk));
       from.on('error', () => to.destroy());
       from.on('close', () => {
         this.sockets.delete(from);

@@ -111,6 +111,7 @@ export function environment({
     PROVIDER_KEY_PREFIX: 'test',
     SMTP_URL: smtpUrl ?? 'smtp://127.0.0.1:9',
     HASH_SECRET: SANDBOX_SECRET,
+    PROVIDER_BREAKER_FAILURES: '100000', // most tests break the provider on purpose, call by call
     ...settings,
   };
 }

@@ -23,6 +23,8 @@ const TIMES = {
   COMPLETER_GRACE_SECONDS: '5',
   /** Here every key has faults upon faults; that a person is asked at the cap is tested elsewhere. */
   COMPLETER_MAX_TRIES: '1000',
+  PROVIDER_BREAKER_FAILURES: '5',
+  PROVIDER_BREAKER_SECONDS: '1',
 };
 
 const DATABASE = 'torture';

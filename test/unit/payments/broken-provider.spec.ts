@@ -46,6 +46,8 @@ const chargeAt = (base: string, request: ChargeRequest = chargeRequest(), timeou
 
 const chargeInHaste = () => chargeAt(url, chargeRequest(), 0.5);
 
+const TOO_LATE = { status: 'unknown', reason: 'no answer within 500 ms', away: true };
+
 const stripeError = (error: object) => ({
   error: { type: 'invalid_request_error', message: 'No.', ...error },
 });
@@ -99,7 +101,7 @@ describe('A call whose answer is lost', () => {
 
   it('is unknown when nothing comes back in time [E-4]', async () => {
     misbehave = () => undefined;
-    expect(await chargeInHaste()).toEqual({ status: 'unknown', reason: 'no answer within 500 ms' });
+    expect(await chargeInHaste()).toEqual(TOO_LATE);
     expect(calls).toHaveLength(1);
   });
 
@@ -108,7 +110,7 @@ describe('A call whose answer is lost', () => {
       const drip = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(drip));
     };
-    expect(await chargeInHaste()).toEqual({ status: 'unknown', reason: 'no answer within 500 ms' });
+    expect(await chargeInHaste()).toEqual(TOO_LATE);
   });
 
   it('is unknown when the connection breaks in the middle of the answer [E-4]', async () => {
@@ -243,6 +245,33 @@ describe('A refusal in the provider’s own words', () => {
       expect(await adapterAt(url).findCharge(chargeRequest())).toMatchObject({ status: 'unknown' });
       expect(await adapterAt(url).findRefund(refundRequest('pi_1'))).toMatchObject({ status: 'unknown' });
     }
+  });
+});
+
+describe('What speaks of the provider’s health', () => {
+  const away = async (status: number, body: unknown, headers = {}) => {
+    answer(status, body, headers);
+    const outcomes = [await chargeAt(url), await adapterAt(url).findCharge(chargeRequest())];
+    return outcomes.map((outcome) => ('away' in outcome ? outcome.away : false));
+  };
+
+  it('is a 5xx, a page, or no answer at all', async () => {
+    for (const status of [500, 502, 503, 504])
+      expect(await away(status, stripeError({ type: 'api_error' }))).toEqual([true, true]);
+    expect(await away(502, '<html>Bad gateway</html>')).toEqual([true, true]);
+    expect(await chargeAt(`http://127.0.0.1:${await freePort()}`)).toMatchObject({ away: true });
+    misbehave = (request) => request.socket.resetAndDestroy();
+    expect(await chargeAt(url)).toMatchObject({ away: true });
+  });
+
+  it('is no decline, no refusal, no rate limit and no wrong key', async () => {
+    expect(await away(402, stripeError({ type: 'card_error' }))).toEqual([false, false]);
+    for (const status of [400, 401, 403, 404, 409, 424, 429])
+      expect(await away(status, stripeError({}))).toEqual([false, false]);
+    expect(await away(400, stripeError({ type: 'idempotency_error' }))).toEqual([false, false]);
+    const replayed = { 'Idempotent-Replayed': 'true' };
+    expect(await away(500, stripeError({ type: 'api_error' }), replayed)).toEqual([false, false]);
+    expect(await away(200, { object: 'list', data: [] })).toEqual([false, false]);
   });
 });
 
