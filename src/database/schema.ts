@@ -6,6 +6,7 @@ import { OpenCharges1764468000000 } from '../../migrations/1764468000000-open-ch
 import { Sweeps1764475200000 } from '../../migrations/1764475200000-sweeps.js';
 import { OpenRefunds1764478800000 } from '../../migrations/1764478800000-open-refunds.js';
 import { OwedBack1764482400000 } from '../../migrations/1764482400000-owed-back.js';
+import { Confirmations1764484200000 } from '../../migrations/1764484200000-confirmations.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   Sweeps1764475200000,
   OpenRefunds1764478800000,
   OwedBack1764482400000,
+  Confirmations1764484200000,
 ];

@@ -30,6 +30,9 @@ export interface RefundRequest {
   readonly reason?: 'duplicate' | 'fraudulent' | 'requested_by_customer';
 }
 
+/** What identifies a refund at the provider, and what the provider must say of it. */
+export type RefundTerms = Omit<RefundRequest, 'reason'>;
+
 /** Why the provider said no, in its own codes. */
 export interface Failure {
   readonly code: string;
@@ -51,7 +54,8 @@ export interface NextAction {
  * - `unknown`: it may have acted (timeout, reset, 5xx, an answer that cannot be read, 409 in use). `replayed` says
  *   that the provider stores its 500: asking again with the same key would only repeat it; `absent` that a look-up
  *   was answered, and found nothing.
- * - `contradicted`: the provider knows the derived key with other parameters, or answers with another amount.
+ * - `contradicted`: the provider knows the derived key with other parameters, or answers with another amount;
+ *   `absent` says that it has nothing of the name that it gave us.
  *
  * `retryAfterSeconds`: the provider asks us to stay away for so long. `away`: it was not reached, did not answer in
  * its own words, or said that it is unwell; that speaks of its health, and of nothing else.
@@ -64,7 +68,7 @@ export type UnsettledOutcome = { readonly retryAfterSeconds?: number; readonly a
       readonly replayed?: boolean;
       readonly absent?: boolean;
     }
-  | { readonly status: 'contradicted'; readonly reason: string }
+  | { readonly status: 'contradicted'; readonly reason: string; readonly absent?: boolean }
 );
 
 export type ChargeOutcome =
@@ -116,7 +120,7 @@ export abstract class PaymentProvider {
   abstract findRefund(request: RefundRequest): Promise<RefundOutcome>;
 
   /** As `retrieveCharge`. */
-  abstract retrieveRefund(request: RefundRequest, providerId: string): Promise<RefundOutcome>;
+  abstract retrieveRefund(terms: RefundTerms, providerId: string): Promise<RefundOutcome>;
 
   /**
    * Everything of ours that was made since then, as it is now: charges, then refunds. Unlike the others it throws: what

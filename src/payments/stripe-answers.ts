@@ -1,11 +1,5 @@
 import type Stripe from 'stripe';
-import type {
-  ChargeOutcome,
-  ChargeTerms,
-  Failure,
-  RefundOutcome,
-  RefundRequest,
-} from './payment-provider.js';
+import type { ChargeOutcome, ChargeTerms, Failure, RefundOutcome, RefundTerms } from './payment-provider.js';
 import { chargeMetadata, refundMetadata } from './stripe-requests.js';
 
 /** What a payment intent says about the charge that was asked for. Nothing is paid unless it says `succeeded`. */
@@ -59,7 +53,7 @@ export function chargeContradiction(intent: Stripe.PaymentIntent, request: Charg
   return differs.length === 0 ? undefined : `${intent.id} differs in ${differs.join(', ')}`;
 }
 
-export function refundOutcome(refund: Stripe.Refund, request: RefundRequest): RefundOutcome {
+export function refundOutcome(refund: Stripe.Refund, request: RefundTerms): RefundOutcome {
   if (refund.object !== 'refund' || !refund.id) return unreadable;
   const differs = differences(refund, request, refundMetadata(request));
   if (idOf(refund.payment_intent) !== request.providerId) differs.push('payment_intent');

@@ -10,6 +10,7 @@ import {
   type ChargeTerms,
   type RefundOutcome,
   type RefundRequest,
+  type RefundTerms,
   type UnsettledOutcome,
 } from './payment-provider.js';
 import { chargeContradiction, chargeOutcome, refundOutcome } from './stripe-answers.js';
@@ -103,9 +104,9 @@ export class StripeProvider extends PaymentProvider {
     }
   }
 
-  async retrieveRefund(request: RefundRequest, providerId: string): Promise<RefundOutcome> {
+  async retrieveRefund(terms: RefundTerms, providerId: string): Promise<RefundOutcome> {
     try {
-      return refundOutcome(await this.stripe.refunds.retrieve(providerId), request);
+      return refundOutcome(await this.stripe.refunds.retrieve(providerId), terms);
     } catch (error) {
       return failedRetrieval(error, providerId);
     }
@@ -162,9 +163,13 @@ function notFound(id: string): UnsettledOutcome {
 /** Named by its id, what is not there is not late, as it may be in a search: it is not there. */
 function failedRetrieval(error: unknown, providerId: string): UnsettledOutcome {
   const refusal = refusalOf(error);
-  return refusal.status === 'rejected'
-    ? { status: 'contradicted', reason: `${providerId} is unknown to the provider` }
-    : failedLookup(error);
+  if (refusal.status !== 'rejected') return failedLookup(error);
+  const absent = refusal.failure.code === 'resource_missing';
+  return {
+    status: 'contradicted',
+    reason: `${providerId} is unknown to the provider`,
+    ...(absent && { absent }),
+  };
 }
 
 /** A look-up that was refused says nothing about what was looked for. */

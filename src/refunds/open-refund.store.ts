@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/transaction.js';
-import type { RefundRequest } from '../payments/payment-provider.js';
+import type { RefundTerms } from '../payments/payment-provider.js';
 import { pollStatements } from '../payments/polling.js';
 
 /** A refund that waits for the bank, or for the customer's bank details. */
 export interface OpenRefund {
-  readonly terms: Omit<RefundRequest, 'reason'>;
+  readonly terms: RefundTerms;
   /** The provider's name of the refund. */
   readonly providerId: string;
 }

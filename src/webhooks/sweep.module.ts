@@ -2,6 +2,8 @@ import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } f
 import { BackgroundLoop } from '../background/background-loop.js';
 import { InboxModule } from '../inbox/inbox.module.js';
 import { PaymentsModule } from '../payments/payments.module.js';
+import { ConfirmationStore } from './confirmation.store.js';
+import { Confirmations } from './confirmations.js';
 import { Sweep } from './sweep.js';
 import { SweepStore } from './sweep.store.js';
 
@@ -9,7 +11,11 @@ import { SweepStore } from './sweep.store.js';
 const IDLE_MS = 60_000;
 
 /** The sweep at work, for the worker role. */
-@Module({ imports: [InboxModule, PaymentsModule], providers: [SweepStore, Sweep], exports: [Sweep] })
+@Module({
+  imports: [InboxModule, PaymentsModule],
+  providers: [SweepStore, ConfirmationStore, Confirmations, Sweep],
+  exports: [Sweep],
+})
 export class SweepModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loop: BackgroundLoop;
 

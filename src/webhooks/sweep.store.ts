@@ -10,9 +10,10 @@ const LEASE_SECONDS = 3_600;
 export class SweepStore {
   constructor(private readonly database: Database) {}
 
-  /** @returns false where it is not due, or another process is at it */
-  async begin(): Promise<boolean> {
-    return (await this.database.query(BEGIN, [LEASE_SECONDS])).length === 1;
+  /** @returns since when it runs, by the database; undefined where it is not due, or another process is at it */
+  async begin(): Promise<string | undefined> {
+    const [sweep] = await this.database.query<{ begun: string }>(BEGIN, [LEASE_SECONDS]);
+    return sweep?.begun;
   }
 
   async end(nextInSeconds: number): Promise<void> {
@@ -26,6 +27,14 @@ export class SweepStore {
       this.database.query<{ place: number }>(REFUNDS, columnsOf(news, 'refund')),
     ]);
     return places.flat().map(({ place }) => news[place]!);
+  }
+
+  /** Notes of what has succeeded here that the provider agrees. */
+  async confirm(news: readonly (ChargeNews | RefundNews)[]): Promise<void> {
+    await Promise.all([
+      this.database.query(CONFIRM_CHARGES, columnsOf(news, 'charge')),
+      this.database.query(CONFIRM_REFUNDS, columnsOf(news, 'refund')),
+    ]);
   }
 }
 
@@ -46,7 +55,7 @@ function columnsOf(news: readonly (ChargeNews | RefundNews)[], about: 'charge' |
 const BEGIN = statement(
   'sweep_begin',
   `UPDATE sweeps SET due_at = now() + make_interval(secs => $1)
-   WHERE name = 'payments' AND due_at <= now() RETURNING name`,
+   WHERE name = 'payments' AND due_at <= now() RETURNING now()::text AS begun`,
 );
 
 const END = statement(
@@ -54,13 +63,38 @@ const END = statement(
   `UPDATE sweeps SET due_at = now() + make_interval(secs => $1) WHERE name = 'payments'`,
 );
 
-const compare = (table: 'charges' | 'refunds') =>
-  `SELECT theirs.place FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::int[])
-       AS theirs (tenant_id, id, provider_id, status, amount, currency, place)
-     JOIN tenants ON tenants.id = theirs.tenant_id
-     LEFT JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
-    WHERE (ours.provider_id, ours.status, ours.amount, ours.currency)
-      IS DISTINCT FROM (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)`;
+/** What the provider says, as rows. */
+const THEIRS = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::int[])
+  AS theirs (tenant_id, id, provider_id, status, amount, currency, place)`;
 
-const CHARGES = statement('sweep_compare_charges', compare('charges'));
-const REFUNDS = statement('sweep_compare_refunds', compare('refunds'));
+type Table = 'charges' | 'refunds';
+
+const compare = (table: Table) =>
+  statement(
+    `sweep_compare_${table}`,
+    `SELECT theirs.place FROM ${THEIRS}
+       JOIN tenants ON tenants.id = theirs.tenant_id
+       LEFT JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
+      WHERE (ours.provider_id, ours.status, ours.amount, ours.currency)
+        IS DISTINCT FROM (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)`,
+  );
+
+/** A row that somebody works on is passed over, and asked about by its name. */
+const confirm = (table: Table) =>
+  statement(
+    `sweep_confirm_${table}`,
+    `WITH agreed AS MATERIALIZED (
+       SELECT ours.tenant_id, ours.id FROM ${THEIRS}
+         JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
+        WHERE ours.status = 'succeeded' AND ours.confirmed_at IS NULL
+          AND (ours.provider_id, ours.status, ours.amount, ours.currency)
+            = (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)
+          FOR UPDATE OF ours SKIP LOCKED
+     )
+     UPDATE ${table} SET confirmed_at = now() WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM agreed)`,
+  );
+
+const CHARGES = compare('charges');
+const REFUNDS = compare('refunds');
+const CONFIRM_CHARGES = confirm('charges');
+const CONFIRM_REFUNDS = confirm('refunds');

@@ -37,6 +37,25 @@ describe("The mock provider's memory", () => {
     await after.stop();
   });
 
+  it('of what it was told to forget survives a kill as well', async () => {
+    const before = await startMockProvider({ dataDir });
+    const kept = await pay(before, 'kept');
+    const lost = await pay(before, 'lost');
+    const refund = await call(`${before.url}/v1/refunds`, { payment_intent: String(kept.body['id']) });
+    await before.forget(String(lost.body['id']));
+    await before.forget(String(refund.body['id']));
+    await expect(before.forget('pi_that_never_was')).rejects.toThrow('404');
+    await before.kill();
+
+    const after = await startMockProvider({ dataDir });
+    const { charges, refunds } = await after.ledger();
+    expect(charges.map(({ id }) => id)).toEqual([kept.body['id']]);
+    expect(refunds).toEqual([]);
+    const asked = await call(`${after.url}/v1/payment_intents/${String(lost.body['id'])}`);
+    expect([asked.status, asked.body['error']]).toMatchObject([404, { code: 'resource_missing' }]);
+    await after.stop();
+  });
+
   it('drops the half line that a crash left, and goes on', async () => {
     const before = await startMockProvider({ dataDir });
     await pay(before, 'whole');

@@ -14,6 +14,8 @@ import { RefundsModule } from '../../src/refunds/refunds.module.js';
 import { ChargeNewsHandler } from '../../src/webhooks/charge-news.js';
 import { PaymentEventHandler } from '../../src/webhooks/payment-event.handler.js';
 import { RefundNewsHandler } from '../../src/webhooks/refund-news.js';
+import { ConfirmationStore } from '../../src/webhooks/confirmation.store.js';
+import { Confirmations } from '../../src/webhooks/confirmations.js';
 import { Sweep } from '../../src/webhooks/sweep.js';
 import { SweepStore } from '../../src/webhooks/sweep.store.js';
 
@@ -31,6 +33,8 @@ import { SweepStore } from '../../src/webhooks/sweep.store.js';
     OpenRefundStore,
     RefundReconciler,
     SweepStore,
+    ConfirmationStore,
+    Confirmations,
     Sweep,
   ],
 })

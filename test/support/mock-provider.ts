@@ -33,6 +33,10 @@ export interface MockProvider {
   readonly clearFaults: () => Promise<void>;
   /** How often each kind of fault was met. */
   readonly met: () => Promise<Record<FaultKind, number>>;
+  /** A payment or a refund is as if it had never been made. */
+  readonly forget: (id: string) => Promise<void>;
+  /** It was made so many days earlier. */
+  readonly age: (id: string, days: number) => Promise<void>;
   /** Ends in order. */
   readonly stop: () => Promise<void>;
   /** Ends as in a crash: kill -9. */
@@ -57,6 +61,8 @@ export async function startMockProvider({
     fault: async (kind, options = {}) => void (await send(faults, 'POST', { kind, ...options })),
     clearFaults: async () => void (await send(faults, 'DELETE')),
     met: async () => ((await (await send(faults)).json()) as { met: Record<FaultKind, number> }).met,
+    forget: async (id) => void (await send(`${url}/_forget/${id}`, 'POST')),
+    age: async (id, days) => void (await send(`${url}/_age/${id}`, 'POST', { days })),
     stop: () => end(child, 'SIGTERM'),
     kill: () => end(child, 'SIGKILL'),
   };

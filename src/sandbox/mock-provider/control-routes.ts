@@ -11,7 +11,10 @@ interface ById {
   Params: { id: string };
 }
 
-/** What Stripe has no routes for: look into the ledger, break things, play the customer and the days that pass. */
+/**
+ * What Stripe has no routes for: look into the ledger, break things, play the customer and the days that pass, and
+ * lose what was made (as an account that is not the same any more does).
+ */
 export function controlRoutes(
   app: FastifyInstance,
   ledger: Ledger,
@@ -58,6 +61,19 @@ export function controlRoutes(
     ledger.record({ refund });
     return refund;
   });
+
+  app.post<ById>('/_age/:id', ({ params, body }, reply) => {
+    const seconds = daysOf(body) * 86_400;
+    const { intent, refund } = ledger.thing(params.id);
+    if (intent) ledger.record({ intent: { ...intent, created: intent.created - seconds } });
+    if (refund) ledger.record({ refund: { ...refund, created: refund.created - seconds } });
+    return reply.code(204).send();
+  });
+  app.post<ById>('/_forget/:id', ({ params: { id } }, reply) => {
+    ledger.thing(id);
+    ledger.record({ forgotten: id });
+    return reply.code(204).send();
+  });
 }
 
 /** `curl -d` calls everything a form; JSON is taken for JSON whatever it is called. */
@@ -79,6 +95,12 @@ function outcomeOf(body: unknown): 'succeed' | 'fail' {
       : (given as { outcome?: unknown } | null)?.outcome;
   if (outcome === 'succeed' || outcome === 'fail') return outcome;
   throw invalidRequest('outcome must be succeed or fail.', undefined, 'outcome');
+}
+
+function daysOf(body: unknown): number {
+  const { days } = (jsonOf(body) ?? {}) as { days?: unknown };
+  if (Number.isSafeInteger(days) && (days as number) > 0) return days as number;
+  throw invalidRequest('days must be an integer from 1.', undefined, 'days');
 }
 
 function bankPage(amount: string, status: string): string {

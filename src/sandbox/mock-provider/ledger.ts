@@ -18,6 +18,8 @@ export interface Entry {
   readonly key?: string;
   readonly intent?: PaymentIntent;
   readonly refund?: Refund;
+  /** What is not known any more. */
+  readonly forgotten?: string;
   readonly answer?: StoredAnswer;
 }
 
@@ -72,6 +74,11 @@ export class Ledger {
     return kept.thing;
   }
 
+  /** Whichever of them has this id. @throws ProviderError 404 */
+  thing(id: string): Pick<Entry, 'intent' | 'refund'> {
+    return id.startsWith('re_') ? { refund: this.refund(id) } : { intent: this.intent(id) };
+  }
+
   /** Newest first. */
   listIntents(): PaymentIntent[] {
     return [...this.intents.values()].reverse().map(({ thing }) => agedIntent(thing));
@@ -116,10 +123,11 @@ export class Ledger {
     };
   }
 
-  private apply({ key, intent, refund, answer }: Entry): void {
+  private apply({ key, intent, refund, forgotten, answer }: Entry): void {
     if (key !== undefined) this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
     if (intent) keep(this.intents, intent, key);
     if (refund) keep(this.refunds, refund, key);
+    if (forgotten !== undefined) for (const things of [this.intents, this.refunds]) things.delete(forgotten);
     if (key !== undefined && answer) this.answers.set(key, answer);
   }
 }
