@@ -31,8 +31,8 @@ const fresh = () => randomUUID();
 const SERVICE = 'dist/src/main.js';
 
 /** Everything that is measured side by side in one run. */
-export async function contenders(stage: Stage): Promise<Contender[]> {
-  const start = starter(stage);
+export async function contenders(stage: Stage, profile?: string): Promise<Contender[]> {
+  const start = starter(stage, profile);
   const ours = await start('ours', SERVICE);
   const naive = await start('naive', 'bench/programs/naive.ts');
   const floor = await start('floor', 'bench/programs/floor.ts');
@@ -81,7 +81,7 @@ export async function contenders(stage: Stage): Promise<Contender[]> {
 
 type Started = Pick<Contender, 'program' | 'database'>;
 
-function starter(stage: Stage) {
+function starter(stage: Stage, profile: string | undefined) {
   return async (name: string, file: string, shared?: BenchDatabase): Promise<Started> => {
     const database = shared ?? (await stage.database(name));
     const settings = environment({
@@ -92,7 +92,9 @@ function starter(stage: Stage) {
       IDEMPOTENCY_LEASE_SECONDS: String(LEASE_SECONDS),
     });
     loadConfig(settings); // says what is wrong with it before a process dies of it
-    return { database, program: await Program.start(file, settings, await freePort()) };
+    const profiling = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+    const env = { ...settings, ...(file === SERVICE && profiling) };
+    return { database, program: await Program.start(file, env, await freePort()) };
   };
 }
 

@@ -14,6 +14,8 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '16,64' },
     /** Only what has this in its name, comma separated. */
     only: { type: 'string', default: '' },
+    /** A folder for a .cpuprofile of the service; it slows the service down. */
+    profile: { type: 'string' },
     /** Where the figures are written as JSON. */
     json: { type: 'string' },
   },
@@ -27,7 +29,7 @@ process.exit(findings.length === 0 ? 0 : 1);
 
 /** Each round measures everybody, one after the other: what the machine does to one hour, it does to all of them. */
 async function run(): Promise<string[]> {
-  const all = (await contenders(stage)).filter(wanted);
+  const all = (await contenders(stage, options.profile)).filter(wanted);
   const counts = options.connections.split(',').map(Number);
   for (const contender of all)
     await measure(stage, contender, { connections: counts[0]!, seconds: WARM_UP_SECONDS });
