@@ -6,8 +6,11 @@ export class Forwarder {
   silent = false;
   /** How often anything came from a client, a new connection included. */
   arrivals = 0;
+  /** Clients that were cut off while they waited for an answer. */
+  brokenOff = 0;
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
+  private readonly waiting = new Set<Socket>();
 
   constructor(
     readonly port: number,
@@ -22,6 +25,7 @@ export class Forwarder {
   /** Every connection is cut, and new ones are refused. */
   stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server!.close(() => resolve()));
+    this.brokenOff += this.waiting.size;
     for (const socket of this.sockets) socket.destroy();
     return closed;
   }
@@ -29,7 +33,12 @@ export class Forwarder {
   private forward(client: Socket): void {
     const server = connect(this.target.port, this.target.host);
     this.arrivals += 1;
-    client.on('data', () => (this.arrivals += 1));
+    client.on('data', () => {
+      this.arrivals += 1;
+      this.waiting.add(client);
+    });
+    client.on('close', () => this.waiting.delete(client));
+    server.on('data', () => this.waiting.delete(client));
     for (const [from, to] of [
       [client, server],
       [server, client],

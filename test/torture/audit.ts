@@ -1,7 +1,8 @@
 /**
  * Torture only: the trigger watches every write on a key, from outside the service. It takes down
  * - writes after the key was finished, unless a claim replaces one that has expired,
- * - writes under an owner token by another process than the one that minted it (PGAPPNAME names the process),
+ * - writes under an owner token by another process than the one that minted it (PGAPPNAME names the process), unless
+ *   the key was left to a person, and is nobody's,
  * - a new owner while the lease of the last one still holds,
  * - versions that do not rise by one, and renewals that change anything but the lease.
  * One row is a violation. A transaction that is rolled back takes its row with it.
@@ -27,7 +28,7 @@ BEGIN
         THEN 'changed under one version'
       WHEN NEW.version NOT IN (OLD.version, OLD.version + 1) THEN 'version did not rise by one'
       WHEN NEW.owner <> OLD.owner AND OLD.status = 'in_progress' AND OLD.locked_until > clock_timestamp() THEN 'taken over before the lease was over'
-      WHEN NEW.owner = OLD.owner AND process <> (SELECT o.process FROM torture_owners o WHERE o.owner = OLD.owner)
+      WHEN NEW.owner = OLD.owner AND OLD.status = 'in_progress' AND process <> (SELECT o.process FROM torture_owners o WHERE o.owner = OLD.owner)
         THEN 'written by another process than its owner'
     END;
   END IF;

@@ -20,15 +20,33 @@ const LONGEST_PAUSE_MS = 2_000;
 /** The other key's charge may wait for a customer who does not come. */
 const ORDER_TRIES = 5;
 
-/** Where a request may be crashed by its header, beyond what the nemesis does at random moments. */
-const POINTS: Readonly<Record<Route, readonly string[]>> = {
-  checkout: ['phase.after_commit:order_created', 'call.before:charge', 'call.after:charge'],
-  order: [],
-  charge: ['phase.after_commit:charge_intended', 'call.before:charge', 'call.after:charge'],
-  refund: ['phase.after_commit:refund_reserved', 'call.before:refund', 'call.after:refund'],
+/** Where a request may be broken by its header, beyond what the nemesis does at random moments. */
+export const POINTS: Readonly<Record<Route, readonly string[]>> = {
+  checkout: [...around('order_created', 'charge_created', 'finished'), ...calling('charge')],
+  order: around('finished'),
+  charge: [...around('charge_intended', 'charge_created', 'finished'), ...calling('charge')],
+  refund: [...around('refund_reserved', 'finished'), ...calling('refund')],
 };
-const LAST_POINTS = ['phase.before_commit:finished', 'phase.after_commit:finished', 'reply.before_send'];
-const ACTIONS = { crash: 3, throw: 1, hang: 1, drop_db: 1, lose_reply: 1 };
+
+function around(...points: string[]): string[] {
+  const commits = points.flatMap((point) => [`phase.before_commit:${point}`, `phase.after_commit:${point}`]);
+  return [...commits, 'reply.before_send'];
+}
+
+function calling(step: string): string[] {
+  return [`call.before:${step}`, `call.after:${step}`];
+}
+
+/** So that each point is met often, although few clients refund. */
+const SHARE_BROKEN: Readonly<Record<Route, number>> = {
+  checkout: 0.06,
+  order: 0.04,
+  charge: 0.12,
+  refund: 0.25,
+};
+
+const ACTIONS = { crash: 2, throw: 2, hang: 2, drop_db: 2, lose_reply: 2, lose_commit_answer: 2 };
+export const FAULT_ACTIONS = Object.keys(ACTIONS);
 
 /** Buys, pays and refunds as a shop's server does: one key per intent, retried until an answer ends it. */
 export class Client {
@@ -142,10 +160,9 @@ export class Client {
 
   private async insist(intent: Intent): Promise<Try | undefined> {
     for (let tries = 1; !this.giveUp.aborted; tries++) {
-      const fault = this.stop.aborted || !this.dice.happens(0.02) ? undefined : this.fault(intent.route);
-      const seen = await this.send(intent, fault ? { fault } : {});
+      const seen = await this.send(intent, tries === 1 ? this.fault(intent.route) : {});
       const waits = seen.code === 'order_payment_in_progress' && tries < ORDER_TRIES;
-      if (isFinal(seen) && !waits) return (intent.final ??= seen);
+      if (isFinal(seen) && !waits) return this.journal.close(intent, seen);
       await sleep(this.dice.next() * Math.min(LONGEST_PAUSE_MS, 100 * 2 ** tries));
     }
     return undefined;
@@ -199,8 +216,12 @@ export class Client {
     return { status: answer.status, body, replayed, requestId, ...(code !== undefined && { code }) };
   }
 
-  private fault(route: Route): string {
-    return `${this.dice.oneOf([...POINTS[route], ...LAST_POINTS])}=${this.dice.weighed(ACTIONS)}`;
+  private fault(route: Route): Manner {
+    if (this.stop.aborted || !this.dice.happens(SHARE_BROKEN[route])) return {};
+    const point = this.dice.oneOf(POINTS[route]);
+    const commits = point.startsWith('phase.before_commit');
+    const actions = commits ? ACTIONS : { ...ACTIONS, lose_commit_answer: 0 };
+    return { fault: `${point}=${this.dice.weighed(actions)}` };
   }
 
   private order(): Record<string, unknown> {

@@ -23,6 +23,16 @@ export class Dice {
     return things[Math.floor(this.next() * things.length)]!;
   }
 
+  /** The same things in another order (Fisher and Yates). */
+  shuffled<T>(things: readonly T[]): T[] {
+    const row = [...things];
+    for (let last = row.length - 1; last > 0; last--) {
+      const chosen = this.between(0, last);
+      [row[last], row[chosen]] = [row[chosen]!, row[last]!];
+    }
+    return row;
+  }
+
   /** `weighed({ plain: 9, rare: 1 })` */
   weighed<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const names = Object.keys(weights) as Name[];

@@ -7,6 +7,7 @@ export interface KeyFact {
   readonly tenant: string;
   readonly key: string;
   readonly id: string;
+  readonly operation: string;
   readonly status: string;
   readonly reply_status: number | null;
   readonly reply_body: string | null;
@@ -37,7 +38,7 @@ export interface RefundFact extends OrderFact {
 
 export interface LedgerFact {
   readonly tenant: string;
-  readonly kind: 'charge' | 'refund' | 'refund_reversal';
+  readonly kind: string;
   readonly subject: string;
   readonly debit_account: string;
   readonly amount: number;
@@ -60,7 +61,7 @@ export interface AuditFact {
   readonly after: unknown;
 }
 
-/** Everything that is known when all is over; the checker sees nothing else, and not a line of the service's code. */
+/** Everything that is known at some moment; the checker sees nothing else, and not a line of the service's code. */
 export interface Facts {
   readonly journal: Journal;
   readonly keys: readonly KeyFact[];
@@ -74,22 +75,27 @@ export interface Facts {
   readonly mails: readonly Mail[];
 }
 
+/** In this order: what clients have seen is in the database, and what the database has the provider has done. */
 export async function gather({ database, provider, mailbox }: Stage, journal: Journal): Promise<Facts> {
+  const seen = journal.copy();
+  const [keys, orders, charges, refunds, ledger, outbox, audit] = await database.snapshot([
+    KEYS,
+    'SELECT tenant_id AS tenant, id, status, amount::float8, currency FROM orders',
+    CHARGES,
+    REFUNDS,
+    LEDGER,
+    'SELECT tenant_id AS tenant, dedupe_key, attempts FROM outbox_messages',
+    'SELECT at, tenant_id AS tenant, key, process, what, before, after FROM torture_audit ORDER BY at',
+  ]);
   return {
-    journal,
-    keys: await database.sql<KeyFact>(KEYS),
-    orders: await database.sql<OrderFact>(
-      'SELECT tenant_id AS tenant, id, status, amount::float8, currency FROM orders',
-    ),
-    charges: await database.sql<ChargeFact>(CHARGES),
-    refunds: await database.sql<RefundFact>(REFUNDS),
-    ledger: await database.sql<LedgerFact>(LEDGER),
-    outbox: await database.sql<OutboxFact>(
-      'SELECT tenant_id AS tenant, dedupe_key, attempts FROM outbox_messages',
-    ),
-    audit: await database.sql<AuditFact>(
-      'SELECT at, tenant_id AS tenant, key, process, what, before, after FROM torture_audit ORDER BY at',
-    ),
+    journal: seen,
+    keys: keys as KeyFact[],
+    orders: orders as OrderFact[],
+    charges: charges as ChargeFact[],
+    refunds: refunds as RefundFact[],
+    ledger: ledger as LedgerFact[],
+    outbox: outbox as OutboxFact[],
+    audit: audit as AuditFact[],
     provider: await provider.ledger(),
     mails: await mailbox.messages(),
   };

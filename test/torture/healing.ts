@@ -6,10 +6,7 @@ export type Unfinished = Readonly<Record<string, number>>;
 
 /** Ends every fault. What was broken stays as it is, for the service to mend. */
 export async function heal(stage: Stage): Promise<void> {
-  await Promise.all([
-    stage.provider.clearFaults(),
-    fetch(`${stage.mailbox.url}/_faults`, { method: 'DELETE' }),
-  ]);
+  await Promise.all([stage.provider.clearFaults(), stage.mailbox.clearFaults()]);
   stage.proxy.heal();
   await Promise.all([...stage.apis, ...stage.workers].map((each) => each.ready()));
 }

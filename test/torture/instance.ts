@@ -10,6 +10,12 @@ export interface Program {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** In milliseconds since 1970. */
+export interface Spell {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** An orchestrator needs a moment to see that a process is gone. */
 const RESTART_MS = 100;
 
@@ -22,8 +28,13 @@ export class Instance {
   readonly collapses: string[] = [];
   /** Every kill -9, from outside or by a fault point. */
   kills = 0;
+  /** Of these, the ones from outside. */
+  killed = 0;
+  /** When it was stopped and went on. */
+  readonly pauses: Spell[] = [];
   private child!: ChildProcess;
   private wanted = true;
+  private serving = false;
 
   constructor(readonly program: Program) {}
 
@@ -33,21 +44,37 @@ export class Instance {
     this.child = spawn(process.execPath, [main], { env, stdio: ['ignore', output, output, 'ipc'] });
     closeSync(output);
     this.child.once('exit', (code, signal) => this.ended(code, signal));
+    void this.ready().then(
+      () => (this.serving = true),
+      (error: Error) => this.wanted && this.collapses.push(error.message),
+    );
   }
 
   get url(): string {
     return this.program.url;
   }
 
-  kill(): void {
-    this.child.kill('SIGKILL');
+  /** Has come up since it was started last: one that is killed before has no work to lose. */
+  get isServing(): boolean {
+    return this.serving;
   }
 
+  kill(): void {
+    if (this.child.kill('SIGKILL')) this.killed += 1;
+  }
+
+  /** Counts where it was not killed meanwhile. */
   async pause(milliseconds: number): Promise<void> {
     const { child } = this;
+    const from = Date.now();
     child.kill('SIGSTOP');
     await sleep(milliseconds);
-    child.kill('SIGCONT');
+    if (child.kill('SIGCONT')) this.pauses.push({ from, to: Date.now() });
+  }
+
+  /** What it has written so far. */
+  log(): string {
+    return readFileSync(this.program.log, 'utf8');
   }
 
   async ready(withinMs = 60_000): Promise<void> {
@@ -73,12 +100,13 @@ export class Instance {
   }
 
   private ended(code: number | null, signal: NodeJS.Signals | null): void {
+    this.serving = false;
     if (signal === 'SIGKILL') this.kills += 1;
     else if (this.wanted) this.collapses.push(`ended with ${signal ?? code}: ${this.lastWords()}`);
     if (this.wanted) setTimeout(() => this.wanted && this.start(), RESTART_MS);
   }
 
   private lastWords(): string {
-    return readFileSync(this.program.log, 'utf8').trim().split('\n').slice(-3).join('\n');
+    return this.log().trim().split('\n').slice(-3).join('\n');
   }
 }

@@ -35,11 +35,26 @@ export interface Intent {
 /** Everything that the clients remember. */
 export class Journal {
   readonly intents: Intent[] = [];
+  /** How many intents have come to their end. */
+  answered = 0;
 
   open(intent: Omit<Intent, 'tries'>): Intent {
     const opened = { ...intent, tries: [] };
     this.intents.push(opened);
     return opened;
+  }
+
+  /** @returns the answer that ended it, the first time */
+  close(intent: Intent, final: Try): Try {
+    if (!intent.final) this.answered += 1;
+    return (intent.final ??= final);
+  }
+
+  /** As it is now; what is read after this has everything that is in it. */
+  copy(): Journal {
+    const copy = new Journal();
+    copy.intents.push(...this.intents.map((intent) => ({ ...intent, tries: [...intent.tries] })));
+    return copy;
   }
 
   get tries(): Try[] {

@@ -52,7 +52,7 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
   'timeout-taken-for-a-decline': [
     [
       'payments/stripe-errors.js',
-      "return { status: cause instanceof NotSent ? 'not_acted' : 'unknown', reason: cause.message };",
+      'return lost(error);',
       "return { status: 'declined', failure: { code: 'card_declined', message: 'No answer.' } };",
     ],
   ],

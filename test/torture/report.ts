@@ -1,10 +1,15 @@
-import type { Violation } from './checker.js';
 import type { Facts } from './facts.js';
-import { isDefinitive, type Intent, type Journal } from './journal.js';
+import { quantiles, type Figures, type Quantiles } from './figures.js';
+import type { Spell } from './instance.js';
+import { isDefinitive, type Intent, type Journal, type Try } from './journal.js';
 import type { Stage } from './stage.js';
+import type { Violation } from './violation.js';
 
 /** How many timelines are printed: they are long, and one of each kind tells. */
 const TIMELINES = 8;
+
+/** Answers that took longer are looked into: what was broken meanwhile? */
+const SLOW_MS = 2_000;
 
 export function progress(journal: Journal, seconds: number, { apis, workers }: Stage): string {
   const ended = journal.intents.filter(({ final }) => final).length;
@@ -12,24 +17,36 @@ export function progress(journal: Journal, seconds: number, { apis, workers }: S
   return `${Math.round(seconds)} s: ${journal.intents.length} intents, ${ended} answered, ${journal.tries.length} requests, ${kills} kills`;
 }
 
-export function counts(journal: Journal, stage: Stage, faults: ReadonlyMap<string, number>): string {
-  const { apis, workers, proxy } = stage;
-  const byFault = [...faults].sort().map(([what, count]) => `  ${what}: ${count}`);
-  const bySeen = tally(journal.tries.map(({ status, code, error }) => error ?? `${status} ${code ?? ''}`));
-  const byPoint = tally(journal.tries.flatMap(({ note }) => (note?.includes('=') ? [note] : [])));
+export function counts(
+  { intents, kills, restarts, met, acknowledged }: Figures,
+  { intents: made, tries }: Journal,
+  stage: Stage,
+  decided: ReadonlyMap<string, number>,
+): string {
+  const bySeen = tally(tries.map(({ status, code, error }) => error ?? `${status} ${code ?? ''}`));
+  const slow = tries.filter((each) => isDefinitive(each) && each.ms > SLOW_MS);
   return [
-    `intents: ${journal.intents.length}, of which ${journal.intents.filter((each) => each.abandoned).length} were left by their client`,
-    `processes killed with -9: ${[...apis, ...workers].reduce((sum, each) => sum + each.kills, 0)}`,
-    `commits lost: ${proxy.met.lose_commit}; answers to commits lost: ${proxy.met.lose_commit_answer}`,
-    'what the nemesis did:',
-    ...byFault,
-    'fault points named by clients:',
-    ...byPoint.map(([what, count]) => `  ${what}: ${count}`),
+    `intents: ${intents}, of which ${made.filter((each) => each.abandoned).length} were left by their client`,
+    `processes killed with -9: ${kills}; database restarts: ${restarts}`,
+    `reviews decided: ${[...decided].map(([decision, count]) => `${decision} ${count}`).join(', ') || 'none'}`,
+    'faults that were met:',
+    ...Object.entries(met).map(([kind, count]) => `  ${kind}: ${count}`),
     'what clients saw:',
     ...bySeen.map(([what, count]) => `  ${what}: ${count}`),
-    `acknowledged answers, ms: ${quantiles(journal.tries.filter(isDefinitive).map(({ ms }) => ms))}`,
-    `whole intents, ms: ${quantiles(journal.intents.filter(({ final }) => final).map(wholeTime))}`,
+    `acknowledged answers, ms: ${line(acknowledged)}`,
+    ...tally(slow.map((each) => `  slower than ${SLOW_MS} ms ${meanwhile(each, stage)}`)).map((each) =>
+      each.join(': '),
+    ),
+    `whole intents, ms: ${line(quantiles(made.filter(({ final }) => final).map(wholeTime)))}`,
   ].join('\n');
+}
+
+function meanwhile({ at, ms, api }: Try, { apis, database }: Stage): string {
+  const from = Date.parse(at);
+  const during = (spell: Spell) => spell.from < from + ms && from < spell.to;
+  if (apis.find(({ program }) => program.name === api)?.pauses.some(during))
+    return 'while its process was paused';
+  return database.restarts.some(during) ? 'while the database came back' : 'while neither was away';
 }
 
 export function violations(found: readonly Violation[], facts: Facts): string {
@@ -102,8 +119,6 @@ function wholeTime({ tries, final }: Intent): number {
   return Date.parse(final!.at) + final!.ms - Date.parse(tries[0]!.at);
 }
 
-function quantiles(values: number[]): string {
-  const sorted = values.sort((one, other) => one - other);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return `p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} (${sorted.length})`;
+function line({ p50, p99, longest, count }: Quantiles): string {
+  return `p50 ${p50}, p99 ${p99}, longest ${longest} (${count})`;
 }

@@ -1,33 +1,33 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
-import { migrate } from '../../src/database/migrate.js';
-import { destroyPostgres, ensureDatabase, startPostgres, type Postgres } from '../../src/sandbox/postgres.js';
 import { HOST } from '../../src/sandbox/settings.js';
-import { freePort } from '../support/free-port.js';
-import { startMailbox, type Mailbox } from '../support/mailbox.js';
-import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
-import { environment, seedTenants } from '../support/start-api.js';
-import { SECRET, authenticate as atTheBank, subscribe } from '../support/webhooks.js';
-import { AUDIT } from './audit.js';
 import { DatabaseProxy } from '../support/database-proxy.js';
+import { Forwarder } from '../support/forwarder.js';
+import { freePort } from '../support/free-port.js';
+import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
+import { OPERATORS } from '../support/operator.js';
+import { environment } from '../support/start-api.js';
+import { SECRET, authenticate as atTheBank, subscribe } from '../support/webhooks.js';
 import { Instance } from './instance.js';
+import { TortureDatabase } from './torture-database.js';
+import { TortureMailbox } from './torture-mailbox.js';
 
 /** As short as the configuration allows, so that pauses past it are short as well. */
 export const LEASE_SECONDS = 3;
 
-/** Loaded machines need more than a second for a charge; still below the deadline of a request. */
-const TIMES = {
+const SETTINGS = {
   IDEMPOTENCY_LEASE_SECONDS: String(LEASE_SECONDS),
   COMPLETER_GRACE_SECONDS: '5',
-  /** Here every key has faults upon faults; that a person is asked at the cap is tested elsewhere. */
-  COMPLETER_MAX_TRIES: '1000',
+  /** Soon, so that the operator has something to decide. */
+  COMPLETER_MAX_TRIES: '2',
   PROVIDER_BREAKER_FAILURES: '5',
   PROVIDER_BREAKER_SECONDS: '1',
+  OPERATOR_TOKENS: OPERATORS.ada,
+  STRIPE_WEBHOOK_SECRETS: SECRET,
+  LOG_LEVEL: 'warn',
+  FAULTS: 'on',
 };
-
-const DATABASE = 'torture';
 
 /** Everything that a run breaks, and what it reads afterwards. */
 export interface Stage {
@@ -35,7 +35,9 @@ export interface Stage {
   readonly database: TortureDatabase;
   readonly proxy: DatabaseProxy;
   readonly provider: MockProvider;
-  readonly mailbox: Mailbox;
+  /** What the processes reach the provider by; the harness itself does without. */
+  readonly providerPath: Forwarder;
+  readonly mailbox: TortureMailbox;
   readonly apis: readonly Instance[];
   readonly workers: readonly Instance[];
   /** @param keepLogs leaves the processes' logs where they are */
@@ -45,104 +47,60 @@ export interface Stage {
 /** @param dist the build that the processes run: the real one, or a copy with a fault of its own */
 export async function setStage(dist: string): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'checkout-torture-'));
-  const database = await TortureDatabase.start(join(folder, 'postgres'));
+  const database = await TortureDatabase.start(join(folder, 'postgres'), LEASE_SECONDS);
   const proxy = new DatabaseProxy({ host: HOST, port: database.port });
   const [proxyPort, provider, mailbox] = await Promise.all([
     proxy.listen(),
     startMockProvider(),
-    startMailbox(),
+    TortureMailbox.start(join(folder, 'mailbox')),
   ]);
-  const settings = {
+  const providerPath = new Forwarder(await freePort(), {
+    host: HOST,
+    port: Number(new URL(provider.url).port),
+  });
+  await providerPath.start();
+  const addresses = {
     databaseUrl: Object.assign(new URL(database.url), { port: String(proxyPort) }).href,
-    providerUrl: provider.url,
+    providerUrl: `http://${HOST}:${providerPath.port}`,
     smtpUrl: mailbox.smtpUrl,
   };
   const instance = async (role: 'api' | 'worker', number: number) => {
     const port = String(await freePort());
     const name = `${role}-${number}`;
-    const own = { ROLE: role, PORT: port, WORKER_PORT: port, LOG_LEVEL: 'warn', FAULTS: 'on' };
-    const env = environment({ ...settings, ...TIMES, ...own, STRIPE_WEBHOOK_SECRETS: SECRET });
+    /** One of either role commits phase by phase, so that every recovery point is reached and taken over from. */
+    const own = {
+      ROLE: role,
+      PORT: port,
+      WORKER_PORT: port,
+      COMMIT_EVERY_PHASE: number === 2 ? 'on' : 'off',
+    };
+    const env = { ...environment({ ...addresses, ...SETTINGS, ...own }), PGAPPNAME: name };
     const program = { name, main: join(dist, 'src/main.js'), url: `http://${HOST}:${port}` };
-    return new Instance({ ...program, log: join(folder, `${name}.log`), env: { ...env, PGAPPNAME: name } });
+    return new Instance({ ...program, log: join(folder, `${name}.log`), env });
   };
   const apis = [await instance('api', 1), await instance('api', 2)];
   const workers = [await instance('worker', 1), await instance('worker', 2)];
-  for (const each of [...apis, ...workers]) each.start();
-  await Promise.all([...apis, ...workers].map((each) => each.ready()));
+  const instances = [...apis, ...workers];
+  for (const each of instances) each.start();
+  await Promise.all(instances.map((each) => each.ready()));
   await subscribe(provider, apis[0]!.url);
   return {
     folder,
     database,
     proxy,
     provider,
+    providerPath,
     mailbox,
     apis,
     workers,
     close: async (keepLogs) => {
-      await Promise.all([...apis, ...workers].map((each) => each.stop()));
-      await Promise.all([provider.stop(), mailbox.stop(), proxy.close(), database.close()]);
+      await Promise.all(instances.map((each) => each.stop()));
+      await Promise.all([providerPath.stop(), mailbox.stop(), proxy.close(), database.close()]);
+      await provider.stop();
       if (!keepLogs) await rm(folder, { recursive: true, force: true });
     },
   };
 }
-
-/** A PostgreSQL of the run's own, reached directly: the harness itself must not suffer from its faults. */
-export class TortureDatabase {
-  private pool!: pg.Pool;
-
-  private constructor(
-    private readonly folder: string,
-    private postgres: Postgres,
-  ) {
-    this.connect();
-  }
-
-  static async start(folder: string): Promise<TortureDatabase> {
-    const postgres = await startPostgres({ folder, port: await freePort(), settings: SETTINGS });
-    await ensureDatabase(postgres, DATABASE);
-    const database = new TortureDatabase(folder, postgres);
-    await migrate(database.url, { lease: LEASE_SECONDS });
-    await seedTenants(database.url);
-    await database.sql(AUDIT);
-    return database;
-  }
-
-  get port(): number {
-    return this.postgres.port;
-  }
-
-  get url(): string {
-    return this.postgres.url(DATABASE);
-  }
-
-  async sql<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
-    return (await this.pool.query<Row & object>(text, values)).rows;
-  }
-
-  /** `pg_ctl stop -m immediate` and start: sessions end without a word, and recovery follows. */
-  async crash(): Promise<void> {
-    await this.pool.end().catch(() => undefined);
-    await this.postgres.stop('immediate');
-    this.postgres = await startPostgres({ folder: this.folder, port: this.port, settings: SETTINGS });
-    this.connect();
-  }
-
-  async close(): Promise<void> {
-    await this.pool.end();
-    await destroyPostgres(this.folder);
-  }
-
-  /** The role's timeouts are for the service: what is asked here takes as long as it takes. */
-  private connect(): void {
-    const options = '-c statement_timeout=0 -c lock_timeout=0';
-    const pool = { connectionString: this.url, max: 2, application_name: 'torture', options };
-    this.pool = new pg.Pool(pool);
-    this.pool.on('error', () => undefined);
-  }
-}
-
-/** The machine does not crash, only its processes: what PostgreSQL has written is there again without fsync. */
-const SETTINGS = { max_connections: '200', fsync: 'off', full_page_writes: 'off' };
 
 /** The customer comes to the bank's page; the bank knows nothing of our faults. */
 export async function authenticate({ provider }: Stage, chargeId: string): Promise<void> {
