@@ -17,7 +17,11 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
     ],
   ],
   'random-derived-keys': [
-    ['idempotency/ask.js', 'request.derivedKey)', '`${request.derivedKey}:${crypto.randomUUID()}`)'],
+    [
+      'idempotency/ask.js',
+      'call.call(body, derivedKey)',
+      'call.call(body, `${derivedKey}:${crypto.randomUUID()}`)',
+    ],
   ],
   'claim-outside-the-transaction': [
     [
