@@ -104,6 +104,8 @@ function review({ id, tenantId, subject, reason, key, charge, evidence, ...rest 
     charge &&
       `  charge   ${charge.id} of ${charge.orderId}: ${charge.status}, ${charge.amount} ${charge.currency}`,
     `  provider ${evidence.providerId ?? 'id unknown'}; derived key ${evidence.derivedKey ?? 'none'}`,
+    evidence.lastError && `  error    ${evidence.lastError}`,
+    evidence.differs && `  differs  ${evidence.differs}`,
     ...evidence.timeline.map(({ at, what }) => `  ${at}  ${what}`),
     rest.note && `  note     ${rest.note}`,
   ]

@@ -7,6 +7,7 @@ import { Sweeps1764475200000 } from '../../migrations/1764475200000-sweeps.js';
 import { OpenRefunds1764478800000 } from '../../migrations/1764478800000-open-refunds.js';
 import { OwedBack1764482400000 } from '../../migrations/1764482400000-owed-back.js';
 import { Confirmations1764484200000 } from '../../migrations/1764484200000-confirmations.js';
+import { DeadEvents1764486900000 } from '../../migrations/1764486900000-dead-events.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   OpenRefunds1764478800000,
   OwedBack1764482400000,
   Confirmations1764484200000,
+  DeadEvents1764486900000,
 ];

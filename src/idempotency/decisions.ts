@@ -17,13 +17,18 @@ import {
   reviewNotFound,
 } from './review.problems.js';
 
+/** What a decision sets off, in the transaction that records it. */
+type DecisionEffect = (tx: Tx, decided: DecidedReview) => void;
+
 /**
  * Takes a person's decision about a review. The decision, and the key that it sets free, commit together: from then on
- * whoever comes next to the key carries it out, be it this process, the client's retry or the completer.
+ * whoever comes next to the key carries it out, be it this process, the client's retry or the completer. So do the
+ * decision and what it sets off in a subject that is no key.
  */
 @Injectable()
 export class Decisions {
   private readonly logger = new Logger(Decisions.name);
+  private readonly effects = new Map<string, DecisionEffect>();
 
   constructor(
     private readonly database: Database,
@@ -33,6 +38,12 @@ export class Decisions {
     private readonly resumer: Resumer,
     private readonly config: Config,
   ) {}
+
+  /** What decisions about this kind of subject set off. Where nothing is, a review asks for no more than an answer. */
+  register(kind: 'charge' | 'refund' | 'event', effect: DecisionEffect): void {
+    if (this.effects.has(kind)) throw new Error(`Decisions about a ${kind} have two effects`);
+    this.effects.set(kind, effect);
+  }
 
   /**
    * The first decision stands; the same again changes nothing, and goes on where the first was interrupted.
@@ -58,12 +69,13 @@ export class Decisions {
     const decided = await this.database.transaction(async (tx) => {
       const recorded = await this.reviews.decide(tx, review, verdict);
       if (recorded && held) await this.setFree(tx, held, known);
+      if (recorded) this.effects.get(recorded.subjectKind)?.(tx, recorded);
       return recorded;
     });
     return decided ?? ((await this.find(review.id)) as DecidedReview); // somebody else was first
   }
 
-  /** A review about anything but an unfinished key asks for no more than to be answered. */
+  /** The unfinished key that the review is about, if it is about one. */
   private async held({ tenantId, key, subjectId }: Review): Promise<HeldKey | undefined> {
     if (key === null) return undefined;
     const row = await this.keys.find(tenantId, key);

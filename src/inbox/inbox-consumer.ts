@@ -2,16 +2,22 @@ import { Injectable, Logger } from '@nestjs/common';
 import { inParallel } from '../background/in-parallel.js';
 import { Database } from '../database/transaction.js';
 import { InboxStore } from './inbox.store.js';
-import { InboxHandlers, NotYet, type ReceivedMessage } from './message-handler.js';
+import { InboxHandlers, NotYet, type InboxHandler, type ReceivedMessage } from './message-handler.js';
 
-/** What became of the messages of one round. `lost`: somebody else had applied it first. */
-export type InboxCounts = Record<'claimed' | 'applied' | 'failed' | 'putBack' | 'lost', number>;
+/**
+ * What became of the messages of one round. `dead`: given up, and a person is told; `lost`: somebody else had applied
+ * it, or given it up, first.
+ */
+export type InboxCounts = Record<'claimed' | 'applied' | 'failed' | 'dead' | 'putBack' | 'lost', number>;
 
 /** Messages of one tenant in one claim: with the numbers below they are through long before the lease ends. */
 const BATCH = 50;
 
-/** What failed so often, over a quarter of an hour or so, will not mend itself: somebody should be told. */
-const MANY_TRIES = 10;
+/**
+ * With the backoff below so many take five hours or so: longer than most outages, and short enough that a person hears
+ * of it the same day. A try that its process did not survive counts.
+ */
+const MOST_TRIES = 20;
 
 /** Each uses one connection of the pool at a time. */
 const TENANTS_AT_ONCE = 2;
@@ -22,8 +28,8 @@ const LEASE_SECONDS = 60;
 
 /**
  * Applies the messages that were received, in any number of processes: each takes effect in the transaction that
- * marks it applied. One that fails rests for a while and holds up no other; a consumer that dies leaves its claims
- * to run out.
+ * marks it applied. One that fails rests for a while and holds up no other, and is left to a person in the end; a
+ * consumer that dies leaves its claims to run out.
  */
 @Injectable()
 export class InboxConsumer {
@@ -36,7 +42,7 @@ export class InboxConsumer {
   ) {}
 
   async runOnce(signal: AbortSignal = new AbortController().signal): Promise<InboxCounts> {
-    const counts: InboxCounts = { claimed: 0, applied: 0, failed: 0, putBack: 0, lost: 0 };
+    const counts: InboxCounts = { claimed: 0, applied: 0, failed: 0, dead: 0, putBack: 0, lost: 0 };
     await inParallel(TENANTS_AT_ONCE, await this.store.tenantsWithDueMessages(), async (tenantId) => {
       if (signal.aborted) return;
       const messages = await this.store.claim(tenantId, BATCH, LEASE_SECONDS);
@@ -51,6 +57,8 @@ export class InboxConsumer {
   private async attempt(message: ReceivedMessage): Promise<keyof InboxCounts> {
     try {
       const handler = this.handlers.of(message.source);
+      if (message.attempts > MOST_TRIES)
+        return await this.giveUp(handler, message, 'its process died each time');
       await handler.prepare(message);
       return await this.database.transaction(async (tx) => {
         if (!(await this.store.markApplied(tx, message))) return 'lost';
@@ -67,12 +75,29 @@ export class InboxConsumer {
     return 'putBack';
   }
 
-  private async afterFailure(message: ReceivedMessage, error: unknown): Promise<'failed'> {
+  private async afterFailure(message: ReceivedMessage, error: unknown): Promise<'failed' | 'dead' | 'lost'> {
     const { tenantId, source, id, attempts } = message;
-    const level = attempts < MANY_TRIES ? 'warn' : 'error';
-    this.logger[level]({ msg: 'message not applied', tenantId, source, id, attempts, err: error });
+    const isLast = attempts >= MOST_TRIES;
+    this.logger[isLast ? 'error' : 'warn']({
+      msg: 'message not applied',
+      tenantId,
+      source,
+      id,
+      attempts,
+      err: error,
+    });
+    const handler = isLast ? this.handlers.find(source) : undefined;
+    if (handler) return this.giveUp(handler, message, nameOf(error));
     await this.store.fail(message, nameOf(error), backoffSeconds(attempts));
     return 'failed';
+  }
+
+  private giveUp(handler: InboxHandler, message: ReceivedMessage, error: string): Promise<'dead' | 'lost'> {
+    return this.database.transaction(async (tx) => {
+      if (!(await this.store.giveUp(tx, message, error))) return 'lost';
+      handler.giveUp(tx, message, error);
+      return 'dead';
+    });
   }
 
   /** The process is about to stop. */
@@ -88,7 +113,7 @@ function nameOf(error: unknown): string {
   return typeof code === 'string' ? `${name} ${code}` : name;
 }
 
-/** Exponential with full jitter, up to an hour: a message is never given up, as what it tells may be true still. */
+/** Exponential with full jitter, up to an hour. */
 function backoffSeconds(attempts: number): number {
   return Math.random() * Math.min(3600, 2 ** attempts);
 }

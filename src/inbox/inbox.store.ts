@@ -23,7 +23,7 @@ export class InboxStore {
     return rows.map((row) => ({ tenantId, ...row }));
   }
 
-  /** @returns false where somebody has applied it: nothing more may be done in this transaction */
+  /** @returns false where somebody has applied it, or given it up: nothing more may be done in this transaction */
   async markApplied(tx: Tx, { tenantId, source, id }: ReceivedMessage): Promise<boolean> {
     return (await tx.execute(MARK_APPLIED, [tenantId, source, id])) === 1;
   }
@@ -36,21 +36,27 @@ export class InboxStore {
     await this.database.query(FAIL, [tenantId, source, id, error, retryInSeconds]);
   }
 
+  /** Nobody tries it again, unless a person says so. @returns false where somebody has applied it, or given it up */
+  async giveUp(tx: Tx, { tenantId, source, id }: ReceivedMessage, error: string): Promise<boolean> {
+    return (await tx.execute(GIVE_UP, [tenantId, source, id, error])) === 1;
+  }
+
   /** Back to where it was: the claim was no attempt. */
   async putBack({ tenantId, source, id }: ReceivedMessage, why: string, inSeconds: number): Promise<void> {
     await this.database.query(PUT_BACK, [tenantId, source, id, why, inSeconds]);
   }
 }
 
-const DUE_TENANTS = planned(
-  dueTenants({ table: 'inbox_messages', due: 'due_at', waiting: 'applied_at IS NULL' }),
-);
+/** Neither applied nor given up; as in inbox_messages_due. */
+const WAITING = 'applied_at IS NULL AND dead_at IS NULL';
+
+const DUE_TENANTS = planned(dueTenants({ table: 'inbox_messages', due: 'due_at', waiting: WAITING }));
 
 /** MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows. */
 const CLAIM = planned(
   `WITH due AS MATERIALIZED (
      SELECT tenant_id, source, id FROM inbox_messages
-      WHERE tenant_id = $1 AND applied_at IS NULL AND due_at <= now()
+      WHERE tenant_id = $1 AND ${WAITING} AND due_at <= now()
       ORDER BY due_at
       LIMIT $3
       FOR UPDATE SKIP LOCKED
@@ -64,17 +70,23 @@ const CLAIM = planned(
 const MARK_APPLIED = statement(
   'inbox_mark_applied',
   `UPDATE inbox_messages SET applied_at = now(), last_error = NULL
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND applied_at IS NULL`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
 );
 
 const FAIL = statement(
   'inbox_fail',
   `UPDATE inbox_messages SET last_error = $4, due_at = now() + make_interval(secs => $5)
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND applied_at IS NULL`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
+);
+
+const GIVE_UP = statement(
+  'inbox_give_up',
+  `UPDATE inbox_messages SET dead_at = now(), last_error = $4
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
 );
 
 const PUT_BACK = statement(
   'inbox_put_back',
   `UPDATE inbox_messages SET last_error = $4, due_at = now() + make_interval(secs => $5), attempts = attempts - 1
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND applied_at IS NULL`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
 );

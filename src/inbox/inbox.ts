@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement } from '../database/transaction.js';
+import { Database, statement, type Tx } from '../database/transaction.js';
 
 /** A message of another system, as it comes in. */
 export interface IncomingMessage {
@@ -26,6 +26,15 @@ export class Inbox {
     return rows.length > 0;
   }
 
+  /**
+   * Applies it as if it had just come, whether it was given up or applied before: what it tells is a state, so that
+   * twice is once. One that is not kept any more stays away.
+   */
+  applyAgain(tx: Tx, { tenantId, source, id }: Omit<IncomingMessage, 'payload'>): void {
+    tx.send(APPLY_AGAIN, [tenantId, source, id]);
+    tx.afterCommit(() => this.stored());
+  }
+
   /** Calls `listener` after every message that this process stored. A nudge and no more: the consumer polls as well. */
   onStored(listener: () => void): void {
     this.stored = listener;
@@ -37,4 +46,10 @@ const RECEIVE = statement(
   `INSERT INTO inbox_messages (tenant_id, source, id, payload)
    SELECT id, $2, $3, $4 FROM tenants WHERE id = $1
    ON CONFLICT (tenant_id, source, id) DO NOTHING RETURNING id`,
+);
+
+const APPLY_AGAIN = statement(
+  'inbox_apply_again',
+  `UPDATE inbox_messages SET applied_at = NULL, dead_at = NULL, attempts = 0, due_at = now()
+   WHERE tenant_id = $1 AND source = $2 AND id = $3`,
 );

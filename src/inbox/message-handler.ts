@@ -24,6 +24,9 @@ export abstract class InboxHandler {
 
   /** The effect, in the transaction that marks the message applied: both, once, or neither. @throws NotYet */
   abstract apply(tx: Tx, message: ReceivedMessage): Promise<void>;
+
+  /** It failed too often, and is not tried again: a person is told, in the transaction that notes it. */
+  abstract giveUp(tx: Tx, message: ReceivedMessage, error: string): void;
 }
 
 /** The message cannot be applied now, through no fault of its own: it is put back, and the try does not count. */
@@ -47,9 +50,14 @@ export class InboxHandlers {
     this.bySource.set(handler.source, handler);
   }
 
-  /** @throws where this build has none: a deploy that is not everywhere yet */
+  /** Undefined where this build has none: a deploy that is not everywhere yet. */
+  find(source: string): InboxHandler | undefined {
+    return this.bySource.get(source);
+  }
+
+  /** @throws where this build has none */
   of(source: string): InboxHandler {
-    const handler = this.bySource.get(source);
+    const handler = this.find(source);
     if (!handler) throw new Error(`No handler is registered for the source "${source}"`);
     return handler;
   }

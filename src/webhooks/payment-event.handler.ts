@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../database/transaction.js';
+import { openReview } from '../idempotency/open-review.js';
 import { InboxHandler, type ReceivedMessage } from '../inbox/message-handler.js';
 import { PROVIDER, type PaymentEvent } from '../payments/payment-event.js';
 import { ChargeNewsHandler } from './charge-news.js';
@@ -26,6 +27,17 @@ export class PaymentEventHandler extends InboxHandler {
     const { id, type, news } = eventOf(message);
     if (news.about === 'charge') await this.charges.apply(tx, { id, type, news });
     else await this.refunds.apply(tx, { id, type, news });
+  }
+
+  /** Of the payload nothing is relied on: it may be what cannot be applied. */
+  giveUp(tx: Tx, { tenantId, id, payload, attempts }: ReceivedMessage, lastError: string): void {
+    const { type = null, news = null } = (payload ?? {}) as Partial<PaymentEvent>;
+    openReview(tx, {
+      tenantId,
+      subject: { kind: 'event', id },
+      reason: 'event_not_applied',
+      evidence: { event: id, type, provider: news, attempts, lastError },
+    });
   }
 }
 

@@ -1,8 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ChargesModule } from '../charges/charges.module.js';
+import { Decisions } from '../idempotency/decisions.js';
+import { Inbox } from '../inbox/inbox.js';
 import { InboxConsumerModule, InboxModule } from '../inbox/inbox.module.js';
 import { InboxHandlers } from '../inbox/message-handler.js';
 import { OutboxModule } from '../outbox/outbox.module.js';
+import { PROVIDER } from '../payments/payment-event.js';
 import { PaymentsModule } from '../payments/payments.module.js';
 import { RefundsModule } from '../refunds/refunds.module.js';
 import { ChargeNewsHandler } from './charge-news.js';
@@ -21,6 +24,12 @@ export class WebhooksModule {
   }
 }
 
-/** What receives them. */
+/** What receives them, and has one applied again where a person says so. */
 @Module({ imports: [InboxModule, PaymentsModule], controllers: [WebhooksController] })
-export class WebhooksRoutes {}
+export class WebhooksRoutes {
+  constructor(decisions: Decisions, inbox: Inbox) {
+    decisions.register('event', (tx, { tenantId, subjectId: id, decision }) => {
+      if (decision === 'retry') inbox.applyAgain(tx, { tenantId, source: PROVIDER, id });
+    });
+  }
+}

@@ -4,26 +4,28 @@ import { InboxStore } from '../../src/inbox/inbox.store.js';
 import { orderBody, post, type Answer } from '../support/checkout.js';
 import { openEventShop, type EventShop } from '../support/event-shop.js';
 import { holdLock } from '../support/locks.js';
+import { decideReview, newestReview, OPERATORS } from '../support/operator.js';
 import { spawnApi } from '../support/start-api.js';
 import { eventAbout, intentOf } from '../support/webhooks.js';
 
 type Json = Record<string, unknown>;
 
 let shop: EventShop;
-beforeAll(async () => void (shop = await openEventShop()));
+beforeAll(async () => void (shop = await openEventShop({ OPERATOR_TOKENS: OPERATORS.ada })));
 afterAll(() => shop.close());
 afterEach(() => shop.clean());
 
-describe('A stored event', () => {
-  const due = async (): Promise<{ answer: Answer; event: Json }> => {
-    const answer = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_authenticationRequired' });
-    const intent = await intentOf(shop.provider, answer.body.charge.id);
-    return {
-      answer,
-      event: eventAbout(intent, { status: 'succeeded', amount_received: 1700, next_action: null }),
-    };
+/** A payment that the customer has authenticated, and the event that tells of it, not sent yet. */
+async function due(): Promise<{ answer: Answer; event: Json }> {
+  const answer = await shop.checkout(randomUUID(), { paymentMethod: 'pm_card_authenticationRequired' });
+  const intent = await intentOf(shop.provider, answer.body.charge.id);
+  return {
+    answer,
+    event: eventAbout(intent, { status: 'succeeded', amount_received: 1700, next_action: null }),
   };
+}
 
+describe('A stored event', () => {
   it('is taken once, however often it is sent and by however many consumers [W-7]', async () => {
     const { answer, event } = await due();
     expect(await Promise.all([shop.told(event), shop.told(event), shop.told(event)])).toEqual([
@@ -109,5 +111,148 @@ describe('A stored event', () => {
     expect(await shop.db.sql('SELECT status FROM orders WHERE id = $1', [orderId])).toEqual([
       { status: 'pending' },
     ]);
+  });
+});
+
+describe('An event that cannot be applied', () => {
+  const damage = () =>
+    shop.db.sql('ALTER TABLE ledger_entries ADD CONSTRAINT damaged CHECK (false) NOT VALID');
+  const mend = () => shop.db.sql('ALTER TABLE ledger_entries DROP CONSTRAINT IF EXISTS damaged');
+  afterEach(mend);
+
+  const row = async ({ id }: Json) =>
+    (await shop.db.sql('SELECT * FROM inbox_messages WHERE id = $1', [id]))[0]!;
+  const tried = (times: number, { id }: Json) =>
+    shop.db.sql('UPDATE inbox_messages SET attempts = $2 WHERE id = $1', [id, times]);
+
+  /** An event that has failed for the last time. */
+  async function dead(): Promise<{ answer: Answer; event: Json; review: any }> {
+    const { answer, event } = await due();
+    await shop.told(event);
+    await damage();
+    await tried(19, event);
+    expect(await shop.consume()).toMatchObject({ claimed: 1, dead: 1 });
+    return { answer, event, review: await newestReview(shop.api.url) };
+  }
+  const decide = (review: any, decision: string) => decideReview(shop, review.id, { decision });
+
+  it('is left to a person after its last try, and is not tried again', async () => {
+    const { answer, event, review } = await dead();
+    expect(review).toMatchObject({
+      subject: { kind: 'event', id: event['id'] },
+      reason: 'event_not_applied',
+      evidence: {
+        event: event['id'],
+        type: 'payment_intent.succeeded',
+        provider: { about: 'charge', chargeId: answer.body.charge.id },
+        attempts: 20,
+        lastError: expect.stringContaining('23514') as string,
+      },
+    });
+    expect(await row(event)).toMatchObject({ applied_at: null, attempts: 20 });
+    await mend();
+    expect(await shop.told(event)).toBe(204); // the provider sends it again: it is there already
+    expect(await shop.consume()).toMatchObject({ claimed: 0 });
+    expect(await shop.chargeRow(answer.body.charge.id)).toMatchObject({ status: 'requires_action' });
+    expect(await shop.reviews()).toHaveLength(1);
+  });
+
+  it('rests until its last try', async () => {
+    const { event } = await due();
+    await shop.told(event);
+    await damage();
+    await tried(18, event);
+    expect(await shop.consume()).toMatchObject({ failed: 1, dead: 0 });
+    expect(await row(event)).toMatchObject({ dead_at: null, attempts: 19 });
+    expect(await shop.reviews()).toEqual([]);
+  });
+
+  it('because its process dies each time is left to a person without another run', async () => {
+    const { answer, event } = await due();
+    await shop.told(event);
+    await tried(20, event);
+    expect(await shop.consume()).toMatchObject({ claimed: 1, dead: 1 });
+    expect(await shop.reviews()).toMatchObject([
+      { reason: 'event_not_applied', evidence: { lastError: 'its process died each time' } },
+    ]);
+    expect(await shop.chargeRow(answer.body.charge.id)).toMatchObject({ status: 'requires_action' });
+  });
+
+  it('because nothing of it can be read is left to a person, and holds up no other', async () => {
+    const { answer, event } = await due();
+    await shop.db.sql(
+      `INSERT INTO inbox_messages (tenant_id, source, id, payload, attempts)
+       SELECT 'acme', 'stripe', 'evt_poison_' || n, 'null', 19 FROM generate_series(1, 3) n`,
+    );
+    await shop.told(event);
+    expect(await shop.consume()).toMatchObject({ claimed: 4, dead: 3, applied: 1 });
+    await shop.expectPaidOnce(answer.body.order.id);
+    expect(await shop.reviews()).toHaveLength(3);
+  });
+
+  it('of a source that this build does not know is kept for one that does', async () => {
+    await shop.db.sql(
+      `INSERT INTO inbox_messages (tenant_id, source, id, payload, attempts) VALUES ('acme', 'later', 'm', '{}', 50)`,
+    );
+    expect(await shop.consume()).toMatchObject({ failed: 1, dead: 0 });
+    expect(await shop.reviews()).toEqual([]);
+  });
+
+  it('is applied once the person says retry, with all its tries before it', async () => {
+    const { answer, event, review } = await dead();
+    await mend();
+    expect((await decide(review, 'retry')).status).toBe(200);
+    expect(await row(event)).toMatchObject({ dead_at: null, attempts: 0 });
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    await shop.expectPaidOnce(answer.body.order.id);
+    const before = await row(event);
+    expect((await decide(review, 'retry')).status).toBe(200); // again: nothing happens again
+    expect(await row(event)).toEqual(before);
+  });
+
+  it('is another question where it fails again', async () => {
+    const { event, review } = await dead();
+    await decide(review, 'retry');
+    await tried(19, event);
+    expect(await shop.consume()).toMatchObject({ dead: 1 });
+    expect((await newestReview(shop.api.url)).id).not.toBe(review.id);
+  });
+
+  it.each(['mark_failed', 'mark_succeeded'])('stays unapplied where the person says %s', async (decision) => {
+    const { event, review } = await dead();
+    await mend();
+    const answer = await decideReview(shop, review.id, {
+      decision,
+      ...(decision === 'mark_succeeded' && { providerId: 'pi_1' }),
+    });
+    expect(answer.status).toBe(200);
+    expect(await shop.consume()).toMatchObject({ claimed: 0 });
+    expect(await row(event)).toMatchObject({ applied_at: null, dead_at: expect.any(Date) as Date });
+  });
+});
+
+describe('An event that was applied as a question', () => {
+  it('is applied again once the person says retry: it asks again, or takes effect now', async () => {
+    const { answer, event } = await due();
+    const elsewhere = 'ch_01kbn9sg6de5pv2m8w4f3tqz7x';
+    const { object } = event['data'] as { object: Json };
+    object['metadata'] = { ...(object['metadata'] as Json), charge_id: elsewhere };
+    await shop.told(event);
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    const first = await newestReview(shop.api.url);
+    expect(first).toMatchObject({ reason: 'charge_unknown' });
+
+    await decideReview(shop, first.id, { decision: 'retry' });
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    const second = await newestReview(shop.api.url);
+    expect([second.reason, second.id === first.id]).toEqual(['charge_unknown', false]);
+
+    await shop.db.sql('UPDATE inbox_messages SET payload = replace(payload::text, $1, $2)::json', [
+      elsewhere,
+      answer.body.charge.id,
+    ]); // as if the row had come back
+    await decideReview(shop, second.id, { decision: 'retry' });
+    expect(await shop.consume()).toMatchObject({ applied: 1 });
+    await shop.expectPaidOnce(answer.body.order.id);
   });
 });
