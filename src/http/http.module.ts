@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { BodyBudget } from './body-budget.js';
 import { Draining } from './draining.js';
 import { HealthController } from './health.controller.js';
 import { JsonBodyInterceptor } from './json-body.interceptor.js';
@@ -15,6 +16,7 @@ import { RequestValidationPipe } from './validation.pipe.js';
     RouteTable,
     Draining,
     Readiness,
+    BodyBudget,
     { provide: APP_INTERCEPTOR, useClass: JsonBodyInterceptor },
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },

@@ -1,7 +1,8 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import type { Observable } from 'rxjs';
+import { finalize, type Observable } from 'rxjs';
+import { BodyBudget } from './body-budget.js';
 import { unsupportedMediaType } from './problems.js';
 import { RawBody } from './raw-body.decorator.js';
 import { parseStrictJson } from './strict-json.js';
@@ -13,12 +14,23 @@ import { parseStrictJson } from './strict-json.js';
  */
 @Injectable()
 export class JsonBodyInterceptor implements NestInterceptor {
-  constructor(private readonly reflector: Reflector) {}
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly budget: BodyBudget,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    if (takesBody(request) && !this.wantsBytes(context)) request.body = parseBody(request);
-    return next.handle();
+    if (!takesBody(request) || this.wantsBytes(context)) return next.handle();
+    const body = (request.body as Buffer | undefined) ?? NOTHING;
+    const giveBack = this.budget.take(body.length);
+    try {
+      request.body = parseBody(body, request.headers);
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+    return next.handle().pipe(finalize(giveBack));
   }
 
   private wantsBytes(context: ExecutionContext): boolean {
@@ -34,8 +46,7 @@ const NOTHING = Buffer.alloc(0);
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i;
 
 /** No body at all has no type that could be wrong: `curl -X POST` without `-d` is `{}`. */
-function parseBody({ body, headers }: FastifyRequest): unknown {
-  const bytes = (body as Buffer | undefined) ?? NOTHING;
+function parseBody(bytes: Buffer, headers: FastifyRequest['headers']): unknown {
   if (bytes.length > 0) refuseOtherTypes(headers);
   return parseStrictJson(bytes);
 }

@@ -180,6 +180,16 @@ export function shuttingDown(): Problem {
   });
 }
 
+export function overloaded(): Problem {
+  return new Problem({
+    status: 503,
+    code: 'overloaded',
+    title: 'This instance has too much to do',
+    detail: 'This instance has as much in work as it can hold. Nothing was done: retry with the same Idempotency-Key.',
+    headers: RETRY_SOON,
+  });
+}
+
 export function notReady(): Problem {
   return new Problem({
     status: 503,

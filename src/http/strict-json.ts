@@ -21,6 +21,12 @@ export function parseStrictJson(bytes: Buffer): unknown {
 /** Nesting that no honest request needs; whatever walks the value later may then recurse without a thought. */
 const MAX_DEPTH = 64;
 
+/**
+ * Twenty times what the largest honest checkout has. In memory a value takes many times the two bytes that may write it:
+ * without this bound a body of 256 KiB is worth ten megabytes, and a few dozen of them the process.
+ */
+const MAX_VALUES = 10_000;
+
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a BOM is kept, and refused by the grammar
 
 function decode(bytes: Buffer): string {
@@ -66,6 +72,7 @@ const enum Code {
 class Inspection {
   private readonly containers: Container[] = [];
   private at = 0;
+  private values = 1;
 
   constructor(private readonly text: string) {}
 
@@ -88,15 +95,23 @@ class Inspection {
   }
 
   private open(container: Container): void {
+    this.oneMore();
     this.containers.push(container);
     if (this.containers.length > MAX_DEPTH)
       throw invalidJson(`The body is nested deeper than ${MAX_DEPTH} levels.`);
   }
 
   private next(): void {
+    this.oneMore();
     const container = this.containers.at(-1)!;
     if (typeof container.place === 'number') container.place++;
     else container.expectsName = true;
+  }
+
+  /** What opens has a first value, what a comma separates a further one. */
+  private oneMore(): void {
+    this.values++;
+    if (this.values > MAX_VALUES) throw invalidJson(`The body has more than ${MAX_VALUES} values.`);
   }
 
   private string(): void {

@@ -144,6 +144,18 @@ describe('The strict JSON parser', () => {
     expect(refusalOf('{"a":'.repeat(65) + '1' + '}'.repeat(65)).details.detail).toMatch(/deeper than 64/);
   });
 
+  it.each([
+    ['numbers', '1', 1],
+    ['strings', '"a,[{"', 1],
+    ['objects with a member', '{"a":1}', 2],
+    ['lists, an empty one being as dear as one of one', '[]', 2],
+  ])('takes ten thousand values and refuses more: %s', (_what, value, worth) => {
+    const list = (values: number) => `[${Array.from({ length: values / worth }, () => value).join(',')}]`;
+    expect(parse(list(9_998))).toHaveLength(9_998 / worth); // and the list itself
+    expect(refusalOf(list(10_000)).details).toMatchObject({ code: 'invalid_json', status: 400 });
+    expect(refusalOf(list(10_000)).details.detail).toMatch(/more than 10000 values/);
+  });
+
   it('refuses as many brackets as a body can hold without running out of stack [F-16]', () => {
     const half = 128 * 1024;
     expect(refusalOf('['.repeat(half) + ']'.repeat(half)).details.status).toBe(400);
