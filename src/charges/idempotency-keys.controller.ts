@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { deriveKey } from '../idempotency/derived-key.js';
+import { hasExpired } from '../idempotency/idempotency-key.row.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
 import { Config } from '../config/config.js';
 import { Problem } from '../http/problem.js';
@@ -23,7 +24,7 @@ export class IdempotencyKeysController {
   @Get()
   async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() { key }: KeyQueryDto) {
     const row = await this.keys.find(tenantId, key);
-    if (!row || row.expired) throw keyNotFound();
+    if (!row || hasExpired(row)) throw keyNotFound();
     const charge = await this.charges.findByDerivedKey(tenantId, deriveKey(this.config, row.id, 'charge'));
     return {
       key,

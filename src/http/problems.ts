@@ -185,7 +185,8 @@ export function overloaded(): Problem {
     status: 503,
     code: 'overloaded',
     title: 'This instance has too much to do',
-    detail: 'This instance has as much in work as it can hold. Nothing was done: retry with the same Idempotency-Key.',
+    detail:
+      'This instance has as much in work as it can hold. Nothing was done: retry with the same Idempotency-Key.',
     headers: RETRY_SOON,
   });
 }

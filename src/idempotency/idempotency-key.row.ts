@@ -31,7 +31,7 @@ export interface KeyRow {
   readonly created_at: Date;
   readonly completed_at: Date | null;
   readonly expires_at: Date | null;
-  /** Finished, and past its retention: counts as absent. */
+  /** Finished, and past its retention by the database's clock: see `hasExpired`. */
   readonly expired: boolean;
   /** Seconds until the lease ends; 0 or less, or null, when the key is free to take over. */
   readonly lease_remaining: number | null;
@@ -50,6 +50,14 @@ export const LONGEST_PAUSE_SECONDS = 3_600;
 
 export function storedFingerprint(row: KeyRow): Fingerprint {
   return { scheme: row.fingerprint_scheme, hash: row.fingerprint, members: row.member_hashes };
+}
+
+/**
+ * Counts as absent. By this process's clock too: should the database's jump ahead, as when a standby with a wrong one
+ * takes over, a retry would otherwise be a new purchase.
+ */
+export function hasExpired({ expired, expires_at }: KeyRow): boolean {
+  return expired && expires_at !== null && expires_at <= new Date();
 }
 
 export function isLive(row: KeyRow): boolean {

@@ -9,7 +9,7 @@ import { Attempt } from './attempt.js';
 import type { RunOptions } from './course.js';
 import { Fault } from './fault-points.js';
 import { differences, fingerprint, type Fingerprint } from './fingerprint.js';
-import { isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
+import { hasExpired, isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { IDEMPOTENT_ROUTE, type IdempotentRoute, type OperationHolder } from './idempotent-route.js';
 import { storedReply } from './local-work.js';
@@ -101,7 +101,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     for (let reads = 1; reads <= MAX_READS; reads++) {
       const row = await this.store.find(request.tenantId, request.key);
       try {
-        return await (row && !row.expired ? this.known(request, row) : this.first(request, row));
+        return await (row && !hasExpired(row) ? this.known(request, row) : this.first(request, row));
       } catch (error) {
         if (!(error instanceof KeyTaken || error instanceof LeaseLost)) throw error;
       }

@@ -11,7 +11,10 @@ export interface Kept {
   readonly remove: Statement;
 }
 
-/** The reaper's statements. Every time in them is the database's. */
+/**
+ * The reaper's statements. Every time in them is the database's, but what is old must be so by this process's clock too:
+ * one of them may have jumped ahead, and what is deleted does not come back.
+ */
 @Injectable()
 export class ReaperStore {
   readonly kept: readonly Kept[];
@@ -28,13 +31,13 @@ export class ReaperStore {
   }
 
   async tenantsWith({ tenants, days }: Kept): Promise<string[]> {
-    const rows = await this.database.query<{ tenantId: string }>(tenants, [days]);
+    const rows = await this.database.query<{ tenantId: string }>(tenants, [days, new Date()]);
     return rows.map(({ tenantId }) => tenantId);
   }
 
   /** Deletes one batch, the oldest first, in a transaction of its own. @returns how many */
   async remove({ remove, days }: Kept, tenantId: string): Promise<number> {
-    const rows = await this.database.query(remove, [tenantId, days]);
+    const rows = await this.database.query(remove, [tenantId, days, new Date()]);
     return rows.length;
   }
 }
@@ -57,7 +60,8 @@ interface Reaping {
  * it is being claimed anew, or another reaper has it.
  */
 function reaping({ table, key, since, served, only = 'true' }: Reaping): Pick<Kept, 'tenants' | 'remove'> {
-  const before = (days: string) => `${since} <= now() - make_interval(days => ${days})`;
+  const before = (days: string, clock: string) =>
+    `${since} <= least(now(), ${clock}::timestamptz) - make_interval(days => ${days})`;
   return {
     tenants: statement(
       `reap_tenants_${table}`,
@@ -68,13 +72,13 @@ function reaping({ table, key, since, served, only = 'true' }: Reaping): Pick<Ke
            SELECT tenant_id, ${since} FROM ${table} WHERE ${served} AND tenant_id > oldest.tenant_id
             ORDER BY tenant_id, ${since} LIMIT 1) AS following
        )
-       SELECT tenant_id AS "tenantId" FROM oldest WHERE ${before('$1')}`,
+       SELECT tenant_id AS "tenantId" FROM oldest WHERE ${before('$1', '$2')}`,
     ),
     remove: statement(
       `reap_${table}`,
       `WITH served AS MATERIALIZED (
          SELECT tenant_id, ${key} FROM ${table} AS candidate
-          WHERE tenant_id = $1 AND ${served} AND ${before('$2')} AND ${only}
+          WHERE tenant_id = $1 AND ${served} AND ${before('$2', '$3')} AND ${only}
           ORDER BY ${since} LIMIT ${BATCH}
           FOR UPDATE SKIP LOCKED
        )

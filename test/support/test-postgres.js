@@ -11,8 +11,13 @@ import { isAlive } from '../../dist/src/sandbox/postmaster.js';
  */
 const PREFIX = 'checkout-test-';
 
-/** A run brings its own rows and keeps none: nothing here has to survive a power cut. */
-const SETTINGS = { max_connections: '300', fsync: 'off', full_page_writes: 'off' };
+/** A run brings its own rows and keeps none: nothing here has to survive a power cut. Who starts it may say more. */
+const SETTINGS = {
+  max_connections: '300',
+  fsync: 'off',
+  full_page_writes: 'off',
+  ...JSON.parse(process.argv[2] ?? '{}'),
+};
 
 await removeStale();
 const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
