@@ -36,6 +36,9 @@ async function stop(): Promise<void> {
   expect(await main.exited).toBe(0);
 }
 
+/** A process near its limit mostly collects garbage, and the machine may be busy. */
+const PATIENCE_MS = 90_000;
+
 const checkout = (body: unknown, key: string = randomUUID()) => post(`${url}/v1/checkouts`, body, { key });
 
 /** As a client would: the same key, for as long as the answer asks for it. */
@@ -68,27 +71,35 @@ describe('A process with a heap of 64 MB', () => {
   beforeAll(() => start('--max-old-space-size=64'));
   afterAll(stop);
 
-  it('outlives bodies at once that are worth ten megabytes each: every one is refused', async () => {
-    const answers = await Promise.all(Array.from({ length: 45 }, (_, n) => checkout(HEAVY[n % 3]!)));
-    expect(answers.filter(({ status }) => status !== 400 && status !== 503)).toEqual([]);
-    expect(main.child.exitCode ?? main.child.signalCode).toBeNull();
-  });
+  it(
+    'outlives bodies at once that are worth ten megabytes each: every one is refused',
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 45 }, (_, n) => checkout(HEAVY[n % 3]!)));
+      expect(answers.filter(({ status }) => status !== 400 && status !== 503)).toEqual([]);
+      expect(main.child.exitCode ?? main.child.signalCode).toBeNull();
+    },
+    PATIENCE_MS,
+  );
 
-  it('refuses with 503 what is more than it can hold, does the rest, and all of it in the end', async () => {
-    const keys = Array.from({ length: 80 }, () => randomUUID());
-    const release = await holdLock(db, 'idempotency_keys');
-    const told: Answer[] = [];
-    const asked = keys.map((key) => checkout(LARGE, key).then((answer) => void told.push(answer)));
-    while (told.length === 0) await sleep(5);
-    expect([told[0]!.status, told[0]!.body.code]).toEqual([503, 'overloaded']);
-    expect(told[0]!.headers.get('retry-after')).toBe('1');
-    await release();
-    await Promise.all(asked);
-    expect(told.filter(({ status }) => ![201, 503].includes(status))).toEqual([]);
-    const all = await Promise.all(keys.map((key) => untilFinal(() => checkout(LARGE, key))));
-    expect(all.map(({ status }) => status)).toEqual(keys.map(() => 201));
-    expect((await provider.ledger()).charges).toHaveLength(keys.length);
-  });
+  it(
+    'refuses with 503 what is more than it can hold, does the rest, and all of it in the end',
+    async () => {
+      const keys = Array.from({ length: 40 }, () => randomUUID());
+      const release = await holdLock(db, 'idempotency_keys');
+      const told: Answer[] = [];
+      const asked = keys.map((key) => checkout(LARGE, key).then((answer) => void told.push(answer)));
+      while (told.length === 0) await sleep(5);
+      expect([told[0]!.status, told[0]!.body.code]).toEqual([503, 'overloaded']);
+      expect(told[0]!.headers.get('retry-after')).toBe('1');
+      await release();
+      await Promise.all(asked);
+      expect(told.filter(({ status }) => ![201, 503].includes(status))).toEqual([]);
+      const all = await Promise.all(keys.map((key) => untilFinal(() => checkout(LARGE, key))));
+      expect(all.map(({ status }) => status)).toEqual(keys.map(() => 201));
+      expect((await provider.ledger()).charges).toHaveLength(keys.length);
+    },
+    PATIENCE_MS,
+  );
 });
 
 const limitTool = (() => {
@@ -108,7 +119,7 @@ const limitTool = (() => {
 
   it('turns clients away while they hold all of them, and serves again, same key, when they let go', async () => {
     const before = (await provider.ledger()).charges.length;
-    expect((await checkout(checkoutBody())).status).toBe(201);
+    expect((await untilFinal(() => checkout(checkoutBody()))).status).toBe(201);
     const idle = await holdAll();
     const keys = Array.from({ length: 20 }, () => randomUUID());
     const outcomes = await Promise.allSettled(keys.map((key) => checkout(checkoutBody(), key)));
