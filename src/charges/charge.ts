@@ -7,6 +7,7 @@ import type {
   NextAction,
   UnsettledOutcome,
 } from '../payments/payment-provider.js';
+import type { ChargeBody } from './charge-body.dto.js';
 
 export type ChargeStatus =
   | 'pending'
@@ -92,7 +93,7 @@ export function chargeRequest(tenantId: string, charge: Charge, paymentMethod: s
 }
 
 /** The charge as clients see it. */
-export function chargeBody(charge: Charge): Record<string, unknown> {
+export function chargeBody(charge: Charge): ChargeBody {
   const { id, orderId, status, amount, amountRefunded, currency, nextAction, failure, createdAt } = charge;
   return {
     id,

@@ -1,16 +1,32 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { deriveKey } from '../idempotency/derived-key.js';
 import { hasExpired } from '../idempotency/idempotency-key.row.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
 import { Config } from '../config/config.js';
 import { Problem } from '../http/problem.js';
+import { Problems } from '../http/problems.decorator.js';
+import { invalid } from '../http/validation.example.js';
 import { CurrentTenant, type Tenant } from '../tenancy/tenant.js';
 import { chargeBody } from './charge.js';
+import { EXAMPLE_CHARGE } from './charge.example.js';
 import { ChargesReader } from './charges.reader.js';
+import { KeyBody } from './key-body.dto.js';
 import { KeyQueryDto } from './key-query.dto.js';
 
-/** The truth about a key, for a client that lost an answer: how far it has come, and what is known of the charge. */
+const EXAMPLE_KEY: KeyBody = {
+  key: 'basket-1001:pay:1',
+  operation: 'checkout',
+  status: 'finished',
+  recoveryPoint: 'finished',
+  attempts: 1,
+  charge: chargeBody(EXAMPLE_CHARGE),
+  replyStatus: 201,
+  createdAt: new Date('2026-01-31T12:00:00.000Z'),
+  completedAt: new Date('2026-01-31T12:00:01.000Z'),
+  expiresAt: new Date('2026-02-03T12:00:01.000Z'),
+};
+
 @ApiTags('idempotency keys')
 @ApiBearerAuth()
 @Controller('v1/idempotency-keys')
@@ -21,8 +37,11 @@ export class IdempotencyKeysController {
     private readonly config: Config,
   ) {}
 
+  /** The truth about a key, for a client that lost an answer: how far it has come, and what is known of the charge. */
   @Get()
-  async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() { key }: KeyQueryDto) {
+  @ApiOkResponse({ type: KeyBody, example: EXAMPLE_KEY })
+  @Problems(invalid('key', 'must be 1 to 255 printable ASCII characters'), keyNotFound())
+  async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() { key }: KeyQueryDto): Promise<KeyBody> {
     const row = await this.keys.find(tenantId, key);
     if (!row || hasExpired(row)) throw keyNotFound();
     const charge = await this.charges.findByDerivedKey(tenantId, deriveKey(this.config, row.id, 'charge'));

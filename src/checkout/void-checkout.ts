@@ -28,7 +28,7 @@ function endOf({ status }: Charge): Charge['status'] {
 }
 
 /** Final for this key: whoever comes back for it buys anew. */
-function checkoutVoided({ id, orderId, status }: Charge): Problem {
+export function checkoutVoided({ id, orderId, status }: Charge): Problem {
   const money = status === 'succeeded' ? 'What was charged is refunded.' : 'Nothing was charged.';
   return new Problem({
     status: 409,

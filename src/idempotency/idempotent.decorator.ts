@@ -1,6 +1,17 @@
 import { applyDecorators, Res, SetMetadata, UseGuards, UseInterceptors, type Type } from '@nestjs/common';
-import { ApiExtension, ApiHeader, ApiResponse } from '@nestjs/swagger';
+import { ApiExtension, ApiHeader } from '@nestjs/swagger';
+import { Problems } from '../http/problems.decorator.js';
 import { IdempotencyKeyGuard } from './idempotency-key.guard.js';
+import {
+  fingerprintUnknown,
+  keyInUse,
+  keyInvalid,
+  keyMismatch,
+  keyMissing,
+  keyUnderReview,
+  operationInterrupted,
+  recoveryPointUnknown,
+} from './idempotency.problems.js';
 import { IdempotencyInterceptor } from './idempotency.interceptor.js';
 import {
   IDEMPOTENT_ROUTE,
@@ -45,7 +56,8 @@ function describeHeader(notFingerprinted: readonly string[]): string {
     ...(notFingerprinted.length > 0 ? [`Not compared: ${notFingerprinted.join(', ')}.`] : []),
     'Stored and replayed byte for byte: 2xx, declines (402) and every other final refusal decided by the operation.',
     'Not stored: refusals before anything was done, and 5xx; the key resumes where it stopped.',
-    'Retention: 72 hours from the reply by default; after that the key is new. No personal data in keys.',
+    'Retention: 72 hours from the reply by default (`x-idempotency-key.retentionHours`); after that the key is new.',
+    'No personal data in keys.',
   ].join(' ');
 }
 
@@ -63,22 +75,18 @@ function documentation({ notFingerprinted = [] }: IdempotentOptions): MethodDeco
       },
     }),
     ApiExtension('x-not-fingerprinted', [...notFingerprinted]),
-    problem(
-      400,
-      'The key is missing or malformed, or the body is not valid. Nothing is stored: the key is still free.',
-    ),
-    problem(401, 'No valid API key. Nothing is looked up.'),
-    problem(409, 'A request with this key is in progress (Retry-After), or a business rule refuses.'),
-    problem(415, 'The body is not JSON.'),
-    problem(422, 'The key was used with another request; `differs` names what differs.'),
-    problem(503, 'Not finished. Retry with the same key (Retry-After): it resumes where it stopped.'),
+    Problems(...PROBLEMS),
   ];
 }
 
-function problem(status: number, description: string): MethodDecorator {
-  return ApiResponse({
-    status,
-    description,
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-  });
-}
+/** Whatever the operation is. The key is still free after 400, and the same key goes on after 409 in use and 5xx. */
+const PROBLEMS = [
+  keyMissing(),
+  keyInvalid('The key has 256 characters; at most 255 are allowed.'),
+  keyInUse(2),
+  keyUnderReview(),
+  keyMismatch(['paymentMethod']),
+  operationInterrupted(),
+  fingerprintUnknown(),
+  recoveryPointUnknown(),
+];

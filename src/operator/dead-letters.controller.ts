@@ -1,8 +1,12 @@
 import { Controller, Delete, Get, Header, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { withoutAddresses } from '../http/logger.js';
+import { Problems } from '../http/problems.decorator.js';
 import { Public } from '../http/public.decorator.js';
+import { invalid } from '../http/validation.example.js';
 import { DeadLetters, type MessageState } from '../outbox/dead-letters.js';
+import { EXAMPLE_MESSAGE, OPERATORS_ONLY } from './operator.example.js';
+import { MessageBody, MessagePageBody } from './operator-bodies.dto.js';
 import { OperatorGuard } from './operator.guard.js';
 import { deadLetterNotFound, messageNotDead } from './operator.problems.js';
 import { PageQueryDto } from './page-query.dto.js';
@@ -16,9 +20,12 @@ import { PageQueryDto } from './page-query.dto.js';
 export class DeadLettersController {
   constructor(private readonly letters: DeadLetters) {}
 
+  /** The newest first. */
   @Get()
   @Header('Cache-Control', 'no-store')
-  async list(@Query() { limit = 20, cursor }: PageQueryDto) {
+  @ApiOkResponse({ type: MessagePageBody, example: { data: [EXAMPLE_MESSAGE], nextCursor: null } })
+  @Problems(invalid('limit', 'must not be greater than 100'), ...OPERATORS_ONLY)
+  async list(@Query() { limit = 20, cursor }: PageQueryDto): Promise<MessagePageBody> {
     const found = await this.letters.list(limit + 1, cursor); // one more tells whether there is a next page
     const data = found.slice(0, limit).map(messageBody);
     return { data, nextCursor: found.length > limit ? (data.at(-1)?.id ?? null) : null };
@@ -27,7 +34,9 @@ export class DeadLettersController {
   /** Due now, with all its tries before it. Twice is once: a message that is no dead letter stays as it is. */
   @Post(':id/requeue')
   @HttpCode(200)
-  async requeue(@Param('id') id: string): Promise<MessageState> {
+  @ApiOkResponse({ type: MessageBody, example: EXAMPLE_MESSAGE })
+  @Problems(...OPERATORS_ONLY, deadLetterNotFound(EXAMPLE_MESSAGE.id))
+  async requeue(@Param('id') id: string): Promise<MessageBody> {
     const message = isMessageId(id) ? await this.letters.requeue(id) : undefined;
     if (!message) throw deadLetterNotFound(id);
     return messageBody(message);
@@ -36,6 +45,8 @@ export class DeadLettersController {
   /** Deletes it for good: nobody will ever get it. */
   @Delete(':id')
   @HttpCode(204)
+  @ApiNoContentResponse({ description: 'Gone.' })
+  @Problems(...OPERATORS_ONLY, deadLetterNotFound(EXAMPLE_MESSAGE.id), messageNotDead(EXAMPLE_MESSAGE.id))
   async purge(@Param('id') id: string): Promise<void> {
     if (!isMessageId(id)) throw deadLetterNotFound(id);
     if (await this.letters.purge(id)) return;

@@ -1,15 +1,16 @@
-import type { Charge } from '../charges/charge.js';
+import { chargeBody, type Charge } from '../charges/charge.js';
+import type { ReviewBody, ReviewedKeyBody, ReviewSubjectBody } from './operator-bodies.dto.js';
 
 /** A review with the row of its key, where it is about one that is still there. */
 export interface ReviewRow {
   readonly tenantId: string;
   readonly id: string;
-  readonly subjectKind: string;
+  readonly subjectKind: ReviewSubjectBody['kind'];
   readonly subjectId: string;
   readonly reason: string;
   readonly evidence: Readonly<Record<string, unknown>>;
   readonly openedAt: Date;
-  readonly decision: string | null;
+  readonly decision: ReviewBody['decision'];
   readonly providerId: string | null;
   readonly note: string | null;
   readonly decidedBy: string | null;
@@ -26,7 +27,7 @@ export interface ReviewRow {
 }
 
 /** A review as operators see it: the id of a key's row, never its text, and nothing of the customer. */
-export function reviewBody(row: ReviewRow, charge: Charge | undefined): Record<string, unknown> {
+export function reviewBody(row: ReviewRow, charge: Charge | undefined): ReviewBody {
   return {
     id: row.id,
     tenantId: row.tenantId,
@@ -44,12 +45,13 @@ export function reviewBody(row: ReviewRow, charge: Charge | undefined): Record<s
     decidedBy: row.decidedBy,
     decidedAt: row.decidedAt,
     key: row.keyStatus === null ? null : keyOf(row),
+    charge: charge ? chargeBody(charge) : null,
   };
 }
 
-function keyOf(row: ReviewRow): Record<string, unknown> {
+function keyOf(row: ReviewRow): ReviewedKeyBody {
   return {
-    status: row.keyStatus,
+    status: row.keyStatus!,
     recoveryPoint: row.recoveryPoint,
     attempts: row.attempts,
     lastError: row.lastError,

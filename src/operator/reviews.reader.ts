@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { chargeBody, type Charge } from '../charges/charge.js';
+import type { Charge } from '../charges/charge.js';
 import { ChargesReader } from '../charges/charges.reader.js';
 import { Config } from '../config/config.js';
 import { Database, statement } from '../database/transaction.js';
@@ -7,6 +7,7 @@ import { deriveKey } from '../idempotency/derived-key.js';
 import type { Refund } from '../refunds/refund.js';
 import { RefundsReader } from '../refunds/refunds.reader.js';
 import type { ListReviewsDto } from './list-reviews.dto.js';
+import type { ReviewBody } from './operator-bodies.dto.js';
 import { reviewBody, type ReviewRow } from './review-body.js';
 
 /** Reviews of every tenant, with what the rows know about each. */
@@ -31,9 +32,8 @@ export class ReviewsReader {
     return { data, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
   }
 
-  private async bodyOf(row: ReviewRow): Promise<Record<string, unknown>> {
-    const charge = await this.chargeOf(row);
-    return { ...reviewBody(row, charge), charge: charge ? chargeBody(charge) : null };
+  private async bodyOf(row: ReviewRow): Promise<ReviewBody> {
+    return reviewBody(row, await this.chargeOf(row));
   }
 
   private async chargeOf({ tenantId, subjectKind, subjectId }: ReviewRow): Promise<Charge | undefined> {

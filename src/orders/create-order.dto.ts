@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -66,6 +66,7 @@ export class CustomerDto {
   name?: string;
 }
 
+@ApiSchema({ name: 'Address' })
 export class AddressDto {
   /** @example "12 Analytical Row" */
   @IsString()

@@ -1,4 +1,5 @@
 import { typeid } from 'typeid-js';
+import type { OrderBody } from './order-body.dto.js';
 
 export type OrderStatus = 'pending' | 'paid' | 'canceled';
 
@@ -56,7 +57,7 @@ export function newOrder(input: OrderInput): Order {
 }
 
 /** The order as clients see it. */
-export function orderBody(order: Order): Record<string, unknown> {
+export function orderBody(order: Order): OrderBody {
   return {
     id: order.id,
     status: order.status,

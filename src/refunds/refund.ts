@@ -1,6 +1,7 @@
 import { typeid } from 'typeid-js';
 import type { Charge } from '../charges/charge.js';
 import type { RefundOutcome, RefundRequest, UnsettledOutcome } from '../payments/payment-provider.js';
+import type { RefundBody } from './refund-body.dto.js';
 
 export type RefundStatus = 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
 
@@ -66,7 +67,7 @@ export function refundRequest(tenantId: string, refund: Refund, chargeProviderId
 }
 
 /** The refund as clients see it. */
-export function refundBody(refund: Refund): Record<string, unknown> {
+export function refundBody(refund: Refund): RefundBody {
   const { id, chargeId, status, amount, currency, reason, createdAt } = refund;
   return { id, chargeId, status, amount, currency, reason: reason ?? null, createdAt };
 }

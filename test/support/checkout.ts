@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request, { type Response } from 'supertest';
+import { expectDescribed } from './described.js';
 import { ACME } from './start-api.js';
 
 export interface Answer {
@@ -35,18 +36,20 @@ export async function send(
     .set(key === undefined ? {} : { 'Idempotency-Key': key })
     .set(headers ?? {})
     .send(typeof body === 'string' ? body : JSON.stringify(body));
-  return answerOf(response);
+  return answerOf(method, url, response);
 }
 
 export async function get(url: string, { apiKey }: PostOptions = {}): Promise<Answer> {
   const response = await request(url)
     .get('')
     .set('Authorization', `Bearer ${apiKey ?? ACME.key}`);
-  return answerOf(response);
+  return answerOf('get', url, response);
 }
 
-function answerOf({ status, headers, text }: Response): Answer {
+/** What came, once it is known to be what the description promises. */
+export function answerOf(method: string, url: string, { status, headers, text, type }: Response): Answer {
   const body: unknown = text === '' ? undefined : JSON.parse(text);
+  expectDescribed({ method, url, status, contentType: type, body });
   return { status, headers: new Headers(headers), text, body };
 }
 

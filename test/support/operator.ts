@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { Completer } from '../../src/idempotency/completer.js';
-import { checkoutBody, get, post, type Answer } from './checkout.js';
+import { answerOf, checkoutBody, get, post, type Answer } from './checkout.js';
 import type { LedgerEntry } from './mock-provider.js';
 import type { Shop } from './shop.js';
 
@@ -18,8 +18,7 @@ export async function operate(
 ): Promise<Answer> {
   const call = request(url)[method](`/v1/operator/${path}`);
   if (token !== undefined) void call.set('Authorization', `Bearer ${token}`);
-  const { status, headers, text } = await (body ? call.send(body) : call);
-  return { status, headers: new Headers(headers), text, body: text === '' ? undefined : JSON.parse(text) };
+  return answerOf(method, `${url}/v1/operator/${path}`, await (body ? call.send(body) : call));
 }
 
 /** A checkout that only a person can settle. */
