@@ -1,5 +1,5 @@
 import { FAULT_ACTIONS, POINTS } from './client.js';
-import { isDefinitive, type Journal } from './journal.js';
+import { isDefinitive, isHung, type Journal } from './journal.js';
 import type { Stage } from './stage.js';
 
 /** What a run of at least ten minutes must come to. */
@@ -12,7 +12,7 @@ export interface Figures {
   readonly restarts: number;
   /** How often each kind of fault was met: not what was asked for, but what was done to somebody. */
   readonly met: Readonly<Record<string, number>>;
-  /** Milliseconds until an acknowledged answer. */
+  /** Milliseconds until an acknowledged answer, of requests that no fault point of their own held up. */
   readonly acknowledged: Quantiles;
 }
 
@@ -30,7 +30,9 @@ export async function figuresOf(stage: Stage, journal: Journal): Promise<Figures
     kills: sum(instances.map(({ kills }) => kills)),
     restarts: stage.database.restarts.length,
     met: await metBy(stage),
-    acknowledged: quantiles(journal.tries.filter(isDefinitive).map(({ ms }) => ms)),
+    acknowledged: quantiles(
+      journal.tries.filter((each) => isDefinitive(each) && !isHung(each)).map(({ ms }) => ms),
+    ),
   };
 }
 

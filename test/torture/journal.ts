@@ -69,6 +69,11 @@ export function isDefinitive({ status, note }: Try): boolean {
   );
 }
 
+/** Held up by a fault point of its own, for two leases: its time says nothing of the service. */
+export function isHung({ note }: Try): boolean {
+  return note?.endsWith('=hang') ?? false;
+}
+
 export const CHANGED_BODY = 'changed body';
 export const WRONG_ORDER = 'an order that is not there';
 export const CUT_OFF = 'cut off by the client';

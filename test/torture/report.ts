@@ -1,7 +1,7 @@
 import type { Facts } from './facts.js';
 import { quantiles, type Figures, type Quantiles } from './figures.js';
 import type { Spell } from './instance.js';
-import { isDefinitive, type Intent, type Journal, type Try } from './journal.js';
+import { isDefinitive, isHung, type Intent, type Journal, type Try } from './journal.js';
 import type { Stage } from './stage.js';
 import type { Violation } from './violation.js';
 
@@ -41,7 +41,9 @@ export function counts(
   ].join('\n');
 }
 
-function meanwhile({ at, ms, api }: Try, { apis, database }: Stage): string {
+function meanwhile(slow: Try, { apis, database }: Stage): string {
+  const { at, ms, api } = slow;
+  if (isHung(slow)) return 'as a fault point had it hang';
   const from = Date.parse(at);
   const during = (spell: Spell) => spell.from < from + ms && from < spell.to;
   if (apis.find(({ program }) => program.name === api)?.pauses.some(during))
