@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { LoopMetrics } from './loop-metrics.js';
 
 /** What one round did, by name: `{ claimed: 12, sent: 11, failed: 1 }`. All zero means that nothing was due. */
 export type Counts = Readonly<Record<string, number>>;
@@ -22,8 +23,9 @@ export class BackgroundLoop {
   private endIdleRest = (): void => undefined;
 
   constructor(
-    name: string,
+    private readonly name: string,
     private readonly work: BackgroundWork,
+    private readonly metrics: LoopMetrics,
     private readonly idleMs = IDLE_MS,
   ) {
     this.logger = new Logger(name);
@@ -55,10 +57,12 @@ export class BackgroundLoop {
     try {
       const counts = await this.work.runOnce(this.stopping.signal);
       this.failures = 0;
+      this.metrics.round(this.name, counts);
       return Object.values(counts).some((count) => count > 0)
         ? BREATH
         : { milliseconds: this.idleMs, idle: true };
     } catch (error) {
+      this.metrics.failure(this.name);
       this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
       return { milliseconds: backoff(this.failures++), idle: false };
     }

@@ -40,6 +40,8 @@ export abstract class Config {
   abstract readonly mail: { readonly smtpUrl: string; readonly from: string };
   abstract readonly hashSecret: string;
   abstract readonly operatorTokens: readonly string[];
+  /** What may read the metrics; empty: whoever reaches the port. */
+  abstract readonly metricsToken: string;
   abstract readonly retentionHours: number;
   /** Tries of the completer that speak against a key, until a person is asked. */
   abstract readonly completerMaxTries: number;
@@ -136,6 +138,7 @@ function toConfig(settings: Environment, timings: Timings): Config {
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     hashSecret: settings.HASH_SECRET,
     operatorTokens: listOf(settings.OPERATOR_TOKENS),
+    metricsToken: settings.METRICS_TOKEN,
     retentionHours: settings.IDEMPOTENCY_RETENTION_HOURS,
     completerMaxTries: settings.COMPLETER_MAX_TRIES,
     abandonedCheckouts: settings.ABANDONED_CHECKOUTS,

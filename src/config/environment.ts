@@ -49,6 +49,11 @@ export class Environment {
   })
   OPERATOR_TOKENS = '';
 
+  @Matches(/^([\w.~+/-]{16,200}=*)?$/, {
+    message: 'METRICS_TOKEN must be at least 16 letters, digits and _ . ~ + / -',
+  })
+  METRICS_TOKEN = '';
+
   @Numeric() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
   @Numeric() @IsInt() @Min(3) @Max(600) IDEMPOTENCY_LEASE_SECONDS = 30;
   @IsOptional() @Numeric() @IsNumber() @Min(0.05) PROVIDER_TIMEOUT_SECONDS?: number;

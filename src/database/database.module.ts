@@ -1,8 +1,10 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Config } from '../config/config.js';
+import { MetricsModule } from '../metrics/metrics.module.js';
 import { Connection } from './connection.js';
 import { dataSourceOptions } from './data-source.js';
+import { PoolMetrics } from './pool-metrics.js';
 import { Database } from './transaction.js';
 
 @Module({})
@@ -12,6 +14,7 @@ export class DatabaseModule {
     return {
       global: true,
       module: DatabaseModule,
+      imports: [MetricsModule],
       providers: [
         {
           provide: Database,
@@ -22,6 +25,7 @@ export class DatabaseModule {
             ),
         },
         Connection,
+        PoolMetrics,
       ],
       exports: [Database],
     };

@@ -198,6 +198,13 @@ export class Database {
     return result.rows;
   }
 
+  /** Connections of the pool; undefined while there is none. */
+  poolUse(): { total: number; idle: number; waiting: number } | undefined {
+    if (!this.dataSource.isInitialized) return undefined;
+    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.pool;
+    return { total, idle, waiting };
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.reserved?.end(), this.dataSource.isInitialized && this.dataSource.destroy()]);
   }

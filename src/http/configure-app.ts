@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Draining, refuseWhileDraining } from './draining.js';
 import { serveDocs } from './docs.js';
+import { HttpMetrics } from './http-metrics.js';
 import { nameRequest } from './request-id.js';
 import { logRequests } from './request-log.js';
 import { RouteTable } from './route-table.js';
@@ -21,6 +22,7 @@ export function configureApp(app: NestFastifyApplication): void {
   });
   refuseWhileDraining(server, app.get(Draining));
   logRequests(server);
+  app.get(HttpMetrics).observe(server);
   refuseRepeatedHeaders(server);
 
   // Nothing of the API is a page: a browser that is led here may load, frame and run nothing.

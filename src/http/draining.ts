@@ -32,5 +32,5 @@ export function refuseWhileDraining(server: FastifyInstance, draining: Draining)
 }
 
 function isProbe(url: string): boolean {
-  return url.startsWith('/health/');
+  return url.startsWith('/health/') || url === '/metrics';
 }

@@ -29,7 +29,8 @@ function line(request: FastifyRequest, reply: FastifyReply): Record<string, unkn
   };
 }
 
-/** Probes come every few seconds and say nothing new. */
+/** Probes and scrapes come every few seconds and say nothing new. */
 function levelOf(request: FastifyRequest, reply: FastifyReply): 'debug' | 'info' {
-  return reply.statusCode < 400 && request.routeOptions.url?.startsWith('/health/') ? 'debug' : 'info';
+  const { url = '' } = request.routeOptions;
+  return reply.statusCode < 400 && (url.startsWith('/health/') || url === '/metrics') ? 'debug' : 'info';
 }

@@ -97,7 +97,6 @@ export class Completer {
           release: (...end) => this.abandoned.putOff(...end),
         }),
       );
-      this.logger.log({ msg: 'finished without its client', keyId: attempt.execution.id });
       return 'finished';
     } catch (error) {
       return error instanceof LeaseLost || error instanceof KeyTaken ? this.afterLoss(attempt) : 'putOff';

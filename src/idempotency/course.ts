@@ -70,6 +70,10 @@ export interface RunOptions {
 export class Course {
   /** Checked before every foreign call: none is made while a transaction of this run is open. */
   transactionOpen = false;
+  /** The recovery points that this run has committed. */
+  readonly passed: string[] = [];
+  /** Why there is no reply, for the log: what it says to operators, and the error, where that was unexpected. */
+  early: { readonly reason: string; readonly review?: true; readonly err?: unknown } | undefined;
   private known: KnownOutcome | undefined;
 
   constructor(

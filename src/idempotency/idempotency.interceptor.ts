@@ -12,6 +12,7 @@ import { differences, fingerprint, type Fingerprint } from './fingerprint.js';
 import { hasExpired, isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { IDEMPOTENT_ROUTE, type IdempotentRoute, type OperationHolder } from './idempotent-route.js';
+import { KeyMetrics } from './key-metrics.js';
 import { storedReply } from './local-work.js';
 import type { AnyOperation, Reply } from './operation.js';
 import { OperationRunner } from './operation-runner.js';
@@ -60,6 +61,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     private readonly runner: OperationRunner,
     private readonly modules: ModuleRef,
     private readonly reflector: Reflector,
+    private readonly metrics: KeyMetrics,
     private readonly config: Config,
   ) {}
 
@@ -67,7 +69,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const route = this.reflector.get<IdempotentRoute>(IDEMPOTENT_ROUTE, context.getHandler());
     const request = http.getRequest<FastifyRequest>();
-    const answer = await this.answer(this.keyed(request, route, next));
+    const keyed = this.keyed(request, route, next);
+    const answer = await this.metrics.counting(keyed.operation.name, () => this.answer(keyed));
     request.annotations = { ...request.annotations, key: answer.keyId, replayed: answer.replayed };
     send(http.getResponse<FastifyReply>(), answer);
     return of(undefined);

@@ -1,6 +1,9 @@
 import { Global, Module } from '@nestjs/common';
+import { AttemptKeeper } from './attempt-keeper.js';
 import { Decisions } from './decisions.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
+import { KeyBacklog } from './key-backlog.js';
+import { KeyMetrics } from './key-metrics.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
 import { OperationRunner } from './operation-runner.js';
@@ -13,7 +16,10 @@ import { Reviews } from './reviews.js';
 @Global()
 @Module({
   providers: [
+    AttemptKeeper,
     IdempotencyKeyStore,
+    KeyBacklog,
+    KeyMetrics,
     LeaseKeeper,
     LocalWork,
     OperationRunner,
@@ -23,6 +29,15 @@ import { Reviews } from './reviews.js';
     ReviewStore,
     Decisions,
   ],
-  exports: [IdempotencyKeyStore, LeaseKeeper, OperationRunner, Operations, Resumer, Reviews, Decisions],
+  exports: [
+    IdempotencyKeyStore,
+    KeyMetrics,
+    LeaseKeeper,
+    OperationRunner,
+    Operations,
+    Resumer,
+    Reviews,
+    Decisions,
+  ],
 })
 export class IdempotencyModule {}

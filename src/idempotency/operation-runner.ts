@@ -4,6 +4,7 @@ import { Config } from '../config/config.js';
 import { isStoreUnavailable } from '../database/errors.js';
 import { Database, type Tx } from '../database/transaction.js';
 import { ask } from './ask.js';
+import { AttemptKeeper } from './attempt-keeper.js';
 import type { Attempt, FrozenRequest } from './attempt.js';
 import {
   Course,
@@ -14,7 +15,6 @@ import {
   type RunOptions,
 } from './course.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
-import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
 import type { AnyOperation, Reply } from './operation.js';
 import {
@@ -57,7 +57,7 @@ export class OperationRunner {
     private readonly database: Database,
     private readonly store: IdempotencyKeyStore,
     private readonly localWork: LocalWork,
-    private readonly leases: LeaseKeeper,
+    private readonly attempts: AttemptKeeper,
     private readonly reviews: Reviews,
     private readonly config: Config,
   ) {}
@@ -68,7 +68,7 @@ export class OperationRunner {
    */
   async run(operation: AnyOperation, attempt: Attempt, options: RunOptions = {}): Promise<Reply> {
     const course = new Course(operation, attempt, options, this.config);
-    return await this.leases.hold(attempt, () => this.finish(course));
+    return await this.attempts.keep(course, () => this.finish(course));
   }
 
   private async finish(course: Course): Promise<Reply> {
@@ -102,7 +102,9 @@ export class OperationRunner {
 
   private async local(course: Course, first: LocalStep): Promise<Reply | undefined> {
     const reply = await this.joined(course, first);
-    await this.reach(course, `phase.after_commit:${reply ? 'finished' : course.attempt.recoveryPoint}`);
+    const reached = reply ? 'finished' : course.attempt.recoveryPoint;
+    course.passed.push(reached);
+    await this.reach(course, `phase.after_commit:${reached}`);
     return reply;
   }
 
@@ -184,6 +186,7 @@ export class OperationRunner {
       evidence: { step: call.step, derivedKey: attempt.request?.derivedKey, lastError: outcome.reason },
       mark: async (tx) => call.doubt?.(tx, course.runWith(attempt.state), 'review'),
     });
+    course.early = { reason: outcome.reason ?? outcome.status, review: true };
     throw new LeaseLost();
   }
 
@@ -192,14 +195,7 @@ export class OperationRunner {
     const { attempt } = course;
     if (attempt.unclaimed || error instanceof KeyTaken || error instanceof LeaseLost) return error;
     const giveUp = error instanceof GiveUp ? error : interrupted(error);
-    this.logger.warn({
-      msg: 'attempt ended early',
-      keyId: attempt.execution.id,
-      operation: course.operation.name,
-      recoveryPoint: attempt.recoveryPoint,
-      reason: giveUp.reason,
-      ...(error instanceof GiveUp ? {} : { err: error }),
-    });
+    course.early = { reason: giveUp.reason, ...(error instanceof GiveUp ? {} : { err: error }) };
     try {
       await this.release(course, giveUp);
       return giveUp.answer;
@@ -240,7 +236,7 @@ export class OperationRunner {
   }
 
   private async stall(attempt: Attempt): Promise<void> {
-    this.leases.letGo(attempt);
+    this.attempts.letGo(attempt);
     await sleep(this.config.timings.lease * 2_000);
   }
 }

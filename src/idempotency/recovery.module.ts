@@ -1,5 +1,7 @@
 import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { BackgroundLoop } from '../background/background-loop.js';
+import { BackgroundModule } from '../background/background.module.js';
+import { LoopMetrics } from '../background/loop-metrics.js';
 import { AbandonedKeyStore } from './abandoned-key.store.js';
 import { Completer } from './completer.js';
 import { Reaper } from './reaper.js';
@@ -9,14 +11,14 @@ import { ReaperStore } from './reaper.store.js';
 const REAPER_IDLE_MS = 60_000;
 
 /** The completer and the reaper at work, for the worker role. */
-@Module({ providers: [AbandonedKeyStore, Completer, ReaperStore, Reaper] })
+@Module({ imports: [BackgroundModule], providers: [AbandonedKeyStore, Completer, ReaperStore, Reaper] })
 export class RecoveryModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loops: readonly BackgroundLoop[];
 
-  constructor(completer: Completer, reaper: Reaper) {
+  constructor(completer: Completer, reaper: Reaper, metrics: LoopMetrics) {
     this.loops = [
-      new BackgroundLoop('Completer', completer),
-      new BackgroundLoop('Reaper', reaper, REAPER_IDLE_MS),
+      new BackgroundLoop('Completer', completer, metrics),
+      new BackgroundLoop('Reaper', reaper, metrics, REAPER_IDLE_MS),
     ];
   }
 

@@ -1,24 +1,32 @@
 import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { BackgroundLoop } from '../background/background-loop.js';
+import { BackgroundModule } from '../background/background.module.js';
+import { LoopMetrics } from '../background/loop-metrics.js';
+import { InboxBacklog } from './inbox-backlog.js';
 import { InboxConsumer } from './inbox-consumer.js';
 import { InboxStore } from './inbox.store.js';
 import { Inbox } from './inbox.js';
 import { InboxHandlers } from './message-handler.js';
 
 /** For whoever receives messages (`Inbox`) and whoever applies them (`InboxHandlers`). */
-@Module({ providers: [Inbox, InboxHandlers], exports: [Inbox, InboxHandlers] })
+@Module({ providers: [Inbox, InboxHandlers, InboxBacklog], exports: [Inbox, InboxHandlers] })
 export class InboxModule {}
 
 /** The consumer at work, for the worker role. What the same process received is applied at once. */
-@Module({ imports: [InboxModule], providers: [InboxStore, InboxConsumer], exports: [InboxConsumer] })
+@Module({
+  imports: [BackgroundModule, InboxModule],
+  providers: [InboxStore, InboxConsumer],
+  exports: [InboxConsumer],
+})
 export class InboxConsumerModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loop: BackgroundLoop;
 
   constructor(
     consumer: InboxConsumer,
     private readonly inbox: Inbox,
+    metrics: LoopMetrics,
   ) {
-    this.loop = new BackgroundLoop('Inbox', consumer);
+    this.loop = new BackgroundLoop('Inbox', consumer, metrics);
   }
 
   onApplicationBootstrap(): void {

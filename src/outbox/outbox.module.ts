@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeadLetters } from './dead-letters.js';
 import { MessageHandlers } from './delivery.js';
+import { OutboxBacklog } from './outbox-backlog.js';
 import { Outbox } from './outbox.js';
 
 /**
@@ -8,7 +9,7 @@ import { Outbox } from './outbox.js';
  * (`DeadLetters`); every role imports it.
  */
 @Module({
-  providers: [Outbox, MessageHandlers, DeadLetters],
+  providers: [Outbox, MessageHandlers, DeadLetters, OutboxBacklog],
   exports: [Outbox, MessageHandlers, DeadLetters],
 })
 export class OutboxModule {}

@@ -1,5 +1,7 @@
 import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { BackgroundLoop } from '../background/background-loop.js';
+import { BackgroundModule } from '../background/background.module.js';
+import { LoopMetrics } from '../background/loop-metrics.js';
 import { MessageHandlers } from './delivery.js';
 import { OutboxModule } from './outbox.module.js';
 import { Outbox } from './outbox.js';
@@ -8,7 +10,7 @@ import { Relay } from './relay.js';
 
 /** The relay at work, for the worker role. Messages of the same process are delivered as soon as they commit. */
 @Module({
-  imports: [OutboxModule],
+  imports: [BackgroundModule, OutboxModule],
   providers: [
     OutboxStore,
     {
@@ -25,8 +27,9 @@ export class RelayModule implements OnApplicationBootstrap, BeforeApplicationShu
   constructor(
     relay: Relay,
     private readonly outbox: Outbox,
+    metrics: LoopMetrics,
   ) {
-    this.loop = new BackgroundLoop('Relay', relay);
+    this.loop = new BackgroundLoop('Relay', relay, metrics);
   }
 
   onApplicationBootstrap(): void {

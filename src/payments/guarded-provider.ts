@@ -9,6 +9,7 @@ import {
   type RefundRequest,
   type UnsettledOutcome,
 } from './payment-provider.js';
+import type { ProviderCall, ProviderMetrics } from './provider-metrics.js';
 
 /**
  * A provider behind a circuit breaker. While it is away a call is `not_acted`: nothing was sent, and whatever was
@@ -18,36 +19,37 @@ export class GuardedProvider extends PaymentProvider {
   constructor(
     private readonly provider: PaymentProvider,
     private readonly breaker: CircuitBreaker,
+    private readonly metrics: ProviderMetrics,
   ) {
     super();
   }
 
   charge(request: ChargeRequest, derivedKey: string): Promise<ChargeOutcome> {
-    return this.guard(() => this.provider.charge(request, derivedKey), notSent);
+    return this.guard('charge', () => this.provider.charge(request, derivedKey), notSent);
   }
 
   findCharge(request: ChargeRequest): Promise<ChargeOutcome> {
-    return this.guard(() => this.provider.findCharge(request), notLookedUp);
+    return this.guard('findCharge', () => this.provider.findCharge(request), notLookedUp);
   }
 
   retrieveCharge(terms: ChargeTerms, providerId: string): Promise<ChargeOutcome> {
-    return this.guard(() => this.provider.retrieveCharge(terms, providerId), notLookedUp);
+    return this.guard('retrieveCharge', () => this.provider.retrieveCharge(terms, providerId), notLookedUp);
   }
 
   cancelCharge(terms: ChargeTerms, providerId: string): Promise<ChargeOutcome> {
-    return this.guard(() => this.provider.cancelCharge(terms, providerId), notSent);
+    return this.guard('cancelCharge', () => this.provider.cancelCharge(terms, providerId), notSent);
   }
 
   refund(request: RefundRequest, derivedKey: string): Promise<RefundOutcome> {
-    return this.guard(() => this.provider.refund(request, derivedKey), notSent);
+    return this.guard('refund', () => this.provider.refund(request, derivedKey), notSent);
   }
 
   findRefund(request: RefundRequest): Promise<RefundOutcome> {
-    return this.guard(() => this.provider.findRefund(request), notLookedUp);
+    return this.guard('findRefund', () => this.provider.findRefund(request), notLookedUp);
   }
 
   retrieveRefund(request: RefundRequest, providerId: string): Promise<RefundOutcome> {
-    return this.guard(() => this.provider.retrieveRefund(request, providerId), notLookedUp);
+    return this.guard('retrieveRefund', () => this.provider.retrieveRefund(request, providerId), notLookedUp);
   }
 
   /** Many calls in one, a few times a day: it stays away with the others, and says nothing for them. */
@@ -57,10 +59,18 @@ export class GuardedProvider extends PaymentProvider {
   }
 
   private guard<Outcome extends ChargeOutcome | RefundOutcome>(
-    call: () => Promise<Outcome | UnsettledOutcome>,
+    call: ProviderCall,
+    make: () => Promise<Outcome | UnsettledOutcome>,
     refused: (seconds: number) => UnsettledOutcome,
   ): Promise<Outcome | UnsettledOutcome> {
-    return this.breaker.call(call, isAway, refused);
+    return this.breaker.call(
+      () => this.metrics.timing(call, make),
+      isAway,
+      (seconds) => {
+        this.metrics.notMade(call);
+        return refused(seconds);
+      },
+    );
   }
 }
 

@@ -4,6 +4,7 @@ import { CircuitBreaker } from './circuit-breaker.js';
 import { GuardedProvider } from './guarded-provider.js';
 import { PaymentEvents } from './payment-event.js';
 import { PaymentProvider } from './payment-provider.js';
+import { ProviderMetrics } from './provider-metrics.js';
 import { StripeEvents } from './stripe-events.js';
 import { StripeProvider } from './stripe-provider.js';
 
@@ -23,11 +24,11 @@ function sayAloud(circuit: 'open' | 'closed'): void {
       useFactory: ({ provider }: Config) => new CircuitBreaker(provider.breaker, sayAloud),
     },
     StripeProvider,
+    ProviderMetrics,
     {
       provide: PaymentProvider,
-      inject: [StripeProvider, CircuitBreaker],
-      useFactory: (provider: StripeProvider, breaker: CircuitBreaker) =>
-        new GuardedProvider(provider, breaker),
+      inject: [StripeProvider, CircuitBreaker, ProviderMetrics],
+      useFactory: (...parts: ConstructorParameters<typeof GuardedProvider>) => new GuardedProvider(...parts),
     },
     { provide: PaymentEvents, useClass: StripeEvents },
   ],

@@ -1,5 +1,7 @@
 import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { BackgroundLoop } from '../background/background-loop.js';
+import { BackgroundModule } from '../background/background.module.js';
+import { LoopMetrics } from '../background/loop-metrics.js';
 import { OutboxModule } from '../outbox/outbox.module.js';
 import { PaymentsModule } from '../payments/payments.module.js';
 import { OpenRefundStore } from './open-refund.store.js';
@@ -9,12 +11,15 @@ import { RefundReconciler } from './refund-reconciler.js';
 const IDLE_MS = 5_000;
 
 /** The refund reconciler at work, for the worker role. */
-@Module({ imports: [PaymentsModule, OutboxModule], providers: [OpenRefundStore, RefundReconciler] })
+@Module({
+  imports: [BackgroundModule, PaymentsModule, OutboxModule],
+  providers: [OpenRefundStore, RefundReconciler],
+})
 export class RefundReconcilerModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loop: BackgroundLoop;
 
-  constructor(reconciler: RefundReconciler) {
-    this.loop = new BackgroundLoop('RefundReconciler', reconciler, IDLE_MS);
+  constructor(reconciler: RefundReconciler, metrics: LoopMetrics) {
+    this.loop = new BackgroundLoop('RefundReconciler', reconciler, metrics, IDLE_MS);
   }
 
   onApplicationBootstrap(): void {

@@ -1,5 +1,7 @@
 import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { BackgroundLoop } from '../background/background-loop.js';
+import { BackgroundModule } from '../background/background.module.js';
+import { LoopMetrics } from '../background/loop-metrics.js';
 import { InboxModule } from '../inbox/inbox.module.js';
 import { PaymentsModule } from '../payments/payments.module.js';
 import { ConfirmationStore } from './confirmation.store.js';
@@ -12,15 +14,15 @@ const IDLE_MS = 60_000;
 
 /** The sweep at work, for the worker role. */
 @Module({
-  imports: [InboxModule, PaymentsModule],
+  imports: [BackgroundModule, InboxModule, PaymentsModule],
   providers: [SweepStore, ConfirmationStore, Confirmations, Sweep],
   exports: [Sweep],
 })
 export class SweepModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loop: BackgroundLoop;
 
-  constructor(sweep: Sweep) {
-    this.loop = new BackgroundLoop('Sweep', sweep, IDLE_MS);
+  constructor(sweep: Sweep, metrics: LoopMetrics) {
+    this.loop = new BackgroundLoop('Sweep', sweep, metrics, IDLE_MS);
   }
 
   onApplicationBootstrap(): void {

@@ -1,5 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { BackgroundLoop, type Counts } from '../../../src/background/background-loop.js';
+import { LoopMetrics } from '../../../src/background/loop-metrics.js';
+import { Metrics } from '../../../src/metrics/metrics.js';
 
 /** Work that a test leads: a round lasts until the test says how it ends. */
 class LedWork {
@@ -32,7 +34,7 @@ describe('A background loop', () => {
     jest.useFakeTimers();
     Logger.overrideLogger(false);
     work = new LedWork();
-    loop = new BackgroundLoop('test', work, IDLE_MS);
+    loop = new BackgroundLoop('test', work, new LoopMetrics(new Metrics()), IDLE_MS);
     loop.start();
   });
   afterEach(async () => {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Metrics } from '../../../src/metrics/metrics.js';
 import { CircuitBreaker } from '../../../src/payments/circuit-breaker.js';
 import { GuardedProvider } from '../../../src/payments/guarded-provider.js';
+import { ProviderMetrics } from '../../../src/payments/provider-metrics.js';
 import { adapterAt, chargeRequest, refundRequest } from './adapter.js';
 
 describe('A provider that is away', () => {
@@ -17,7 +19,8 @@ describe('A provider that is away', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    payments = new GuardedProvider(adapterAt(url), new CircuitBreaker({ failures: 2, openSeconds: 60 }));
+    const breaker = new CircuitBreaker({ failures: 2, openSeconds: 60 });
+    payments = new GuardedProvider(adapterAt(url), breaker, new ProviderMetrics(new Metrics(), breaker));
   });
   afterAll(() => {
     server.closeAllConnections();
