@@ -14,7 +14,7 @@ describe.each([
 
   beforeAll(async () => {
     db = await createTestDatabase();
-    const options = { databaseUrl: db.url, COMMIT_EVERY_PHASE: commitEveryPhase };
+    const options = { databaseUrl: db.url, ROLE: 'api', COMMIT_EVERY_PHASE: commitEveryPhase };
     api = await startApi(options, [{ module: EngineModule }]);
     trip = api.app.get(Trip);
   });
