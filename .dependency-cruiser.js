@@ -1,13 +1,13 @@
 /**
  * Imports run one way:
  *
- *   main, app.module → operator, webhooks, checkout → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
+ *   main, app.module → operator, webhooks, checkout, keys → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
  *                    → tenancy → background, database, http → metrics → config
  *
  * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
  * runs the other way.
  */
-const CONSUMERS = 'operator|checkout|webhooks|orders|charges|refunds';
+const CONSUMERS = 'operator|checkout|keys|webhooks|orders|charges|refunds';
 const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts';
 
 /** `only('ledger', ['database'])`: src/ledger may import itself and src/database, and nothing else of ours. */
@@ -121,6 +121,14 @@ export default {
       severity: 'error',
       from: { path: '^src/(orders|charges|refunds)/' },
       to: { path: '^src/checkout/' },
+    },
+    {
+      name: 'keys-are-read-not-imported',
+      comment:
+        'What a key led to is gathered from charges and refunds; neither has heard of the page that shows it.',
+      severity: 'error',
+      from: { path: `^src/(${CONSUMERS}|${PARTS})/`, pathNot: '^src/keys/' },
+      to: { path: '^src/keys/' },
     },
     {
       name: 'nobody-imports-a-root',

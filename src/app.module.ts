@@ -9,6 +9,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { RecoveryModule } from './idempotency/recovery.module.js';
+import { KeysRoutes } from './keys/keys.module.js';
 import { OperatorRoutes } from './operator/operator.module.js';
 import { OrderEntity, OrderItemEntity } from './orders/order.entity.js';
 import { OrdersModule, OrdersRoutes } from './orders/orders.module.js';
@@ -28,7 +29,15 @@ export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity, RefundEntit
 const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule, IdempotencyModule];
 
 /** What answers clients. */
-const API = [OrdersRoutes, ChargesRoutes, RefundsRoutes, CheckoutRoutes, WebhooksRoutes, OperatorRoutes];
+const API = [
+  OrdersRoutes,
+  ChargesRoutes,
+  RefundsRoutes,
+  CheckoutRoutes,
+  KeysRoutes,
+  WebhooksRoutes,
+  OperatorRoutes,
+];
 
 /** What works in the background, in any number of copies. */
 const WORKER = [

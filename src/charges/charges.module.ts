@@ -5,7 +5,6 @@ import { PaymentsModule } from '../payments/payments.module.js';
 import { ChargeOrder } from './charge-order.operation.js';
 import { ChargesController } from './charges.controller.js';
 import { ChargesReader } from './charges.reader.js';
-import { IdempotencyKeysController } from './idempotency-keys.controller.js';
 
 /** What every role needs of charges: an abandoned key may be finished by a worker. */
 @Module({
@@ -19,5 +18,5 @@ export class ChargesModule {
   }
 }
 
-@Module({ imports: [ChargesModule], controllers: [ChargesController, IdempotencyKeysController] })
+@Module({ imports: [ChargesModule], controllers: [ChargesController] })
 export class ChargesRoutes {}

@@ -1,5 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { chargeBody } from '../charges/charge.js';
+import { EXAMPLE_CHARGE } from '../charges/charge.example.js';
+import { ChargesReader } from '../charges/charges.reader.js';
 import { deriveKey } from '../idempotency/derived-key.js';
 import { hasExpired } from '../idempotency/idempotency-key.row.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
@@ -7,10 +10,9 @@ import { Config } from '../config/config.js';
 import { Problem } from '../http/problem.js';
 import { Problems } from '../http/problems.decorator.js';
 import { invalid } from '../http/validation.example.js';
+import { refundBody } from '../refunds/refund.js';
+import { RefundsReader } from '../refunds/refunds.reader.js';
 import { CurrentTenant, type Tenant } from '../tenancy/tenant.js';
-import { chargeBody } from './charge.js';
-import { EXAMPLE_CHARGE } from './charge.example.js';
-import { ChargesReader } from './charges.reader.js';
 import { KeyBody } from './key-body.dto.js';
 import { KeyQueryDto } from './key-query.dto.js';
 
@@ -21,6 +23,7 @@ const EXAMPLE_KEY: KeyBody = {
   recoveryPoint: 'finished',
   attempts: 1,
   charge: chargeBody(EXAMPLE_CHARGE),
+  refund: null,
   replyStatus: 201,
   createdAt: new Date('2026-01-31T12:00:00.000Z'),
   completedAt: new Date('2026-01-31T12:00:01.000Z'),
@@ -34,17 +37,21 @@ export class IdempotencyKeysController {
   constructor(
     private readonly keys: IdempotencyKeyStore,
     private readonly charges: ChargesReader,
+    private readonly refunds: RefundsReader,
     private readonly config: Config,
   ) {}
 
-  /** The truth about a key, for a client that lost an answer: how far it has come, and what is known of the charge. */
+  /** The truth about a key, for a client that lost an answer: how far it has come, and what is known of its effect. */
   @Get()
   @ApiOkResponse({ type: KeyBody, example: EXAMPLE_KEY })
   @Problems(invalid('key', 'must be 1 to 255 printable ASCII characters'), keyNotFound())
   async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() { key }: KeyQueryDto): Promise<KeyBody> {
     const row = await this.keys.find(tenantId, key);
     if (!row || hasExpired(row)) throw keyNotFound();
-    const charge = await this.charges.findByDerivedKey(tenantId, deriveKey(this.config, row.id, 'charge'));
+    const [charge, refund] = await Promise.all([
+      this.charges.findByDerivedKey(tenantId, deriveKey(this.config, row.id, 'charge')),
+      this.refunds.findByDerivedKey(tenantId, deriveKey(this.config, row.id, 'refund')),
+    ]);
     return {
       key,
       operation: row.operation,
@@ -52,6 +59,7 @@ export class IdempotencyKeysController {
       recoveryPoint: row.recovery_point,
       attempts: row.attempts,
       charge: charge ? chargeBody(charge) : null,
+      refund: refund ? refundBody(refund) : null,
       replyStatus: row.reply_status,
       createdAt: row.created_at,
       completedAt: row.completed_at,

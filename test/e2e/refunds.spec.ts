@@ -30,6 +30,42 @@ async function amountRefunded({ order, charge }: { order: any; charge: any }): P
   return ofCharge!;
 }
 
+describe('The key of a refund', () => {
+  const read = async (key: string, apiKey?: string) =>
+    (await get(`${url}/v1/idempotency-keys?key=${key}`, apiKey === undefined ? {} : { apiKey })).body;
+
+  it('shows the refund as it is now, and no charge; the key of a checkout shows its charge alone', async () => {
+    const [bought, given] = [randomUUID(), randomUUID()];
+    const { body: paid } = await post(`${url}/v1/checkouts`, checkoutBody(), { key: bought });
+    const { body: made } = await refund(url, paid.charge.id, { amount: 500 }, { key: given });
+    expect(await read(given)).toMatchObject({
+      operation: 'refund_charge',
+      status: 'finished',
+      charge: null,
+      refund: made,
+    });
+    expect(await read(bought)).toMatchObject({
+      charge: { id: paid.charge.id, amountRefunded: 500 },
+      refund: null,
+    });
+    expect((await read(given, GLOBEX.key)).code).toBe('idempotency_key_not_found');
+  });
+
+  it('shows what is intended while nobody knows what became of it', async () => {
+    const { charge } = await pay(url);
+    const key = randomUUID();
+    await shop.provider.fault('down', { times: 2 });
+    expect((await refund(url, charge.id, {}, { key })).status).toBe(503);
+    expect(await read(key)).toMatchObject({
+      status: 'in_progress',
+      refund: { chargeId: charge.id, status: 'pending', amount: 1700 },
+    });
+    await shop.provider.clearFaults();
+    const { body: made } = await refund(url, charge.id, {}, { key });
+    expect((await read(key)).refund).toEqual(made);
+  });
+});
+
 describe('A refund', () => {
   it('gives a part back, and without an amount all that is left [MON-11]', async () => {
     const paid = await pay(url);

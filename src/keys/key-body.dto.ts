@@ -1,5 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { ChargeBody } from './charge-body.dto.js';
+import { ChargeBody } from '../charges/charge-body.dto.js';
+import { RefundBody } from '../refunds/refund-body.dto.js';
 
 @ApiSchema({ name: 'IdempotencyKey' })
 export class KeyBody {
@@ -16,7 +17,11 @@ export class KeyBody {
   @ApiProperty({ type: 'integer' })
   attempts!: number;
 
+  /** What the key charged, as it is now; null where it made no charge. */
   charge!: ChargeBody | null;
+
+  /** What the key refunded, as it is now; null where it made no refund. */
+  refund!: RefundBody | null;
 
   @ApiProperty({ type: 'integer' })
   replyStatus!: number | null;
