@@ -1,4 +1,5 @@
 import converter from 'openapi-to-postmanv2';
+import { readFileSync } from 'node:fs';
 import { SANDBOX_OPERATOR_TOKEN } from '../../src/config/config.js';
 import { DEMO_TENANTS } from '../../src/sandbox/seed.js';
 import { environmentOf } from '../../src/sandbox/services.js';
@@ -37,6 +38,14 @@ describe('The Postman collection and the routes of the API', () => {
     const routes = routesOf(described);
     expect(routes.length).toBeGreaterThan(10);
     expect(routes.filter((route) => !requests.some(({ request }) => goesTo(request, route)))).toEqual([]);
+  });
+
+  it('has a request for health, metrics and whatever else the contract lists beside the API', () => {
+    const row = readFileSync('docs/contract.md', 'utf8').match(/^\|.*\| operations \|$/m)?.[0] ?? '';
+    const paths = [...row.matchAll(/`(\/[\w/.]+)`/g)].map(([, path]) => path!);
+    expect(paths.length).toBeGreaterThan(3);
+    const addresses = requests.map(({ request }) => addressOf(request));
+    expect(paths.filter((path) => !addresses.includes(`{{api}}${path}`))).toEqual([]);
   });
 
   it('has no request to a route of the API that is not there', async () => {
