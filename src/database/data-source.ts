@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import { answerTimeout } from './timeouts.js';
+import { answerTimeout, connectTimeout } from './timeouts.js';
 
 /**
  * The one place that says how the service reaches its database; the application, the migrations and the tests
@@ -21,7 +21,7 @@ export function dataSourceOptions(
     migrationsTransactionMode: 'each',
     installExtensions: false,
     poolSize: database.poolSize,
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    connectTimeoutMS: connectTimeout(database.lease),
     extra: {
       Client: PatientClient,
       pipeline: true, // statements that do not wait for one another share a round trip
@@ -30,9 +30,6 @@ export function dataSourceOptions(
     },
   };
 }
-
-/** How long a request waits for a free or a new connection before it is answered 503. */
-const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Above every `statement_timeout`. */
 const TOOLS_TIMEOUT_MS = 30_000;

@@ -24,3 +24,11 @@ const ON_ITS_WAY_MS = 1_000;
 export function answerTimeout(lease: number): number {
   return sessionTimeouts(lease).statement_timeout + ON_ITS_WAY_MS;
 }
+
+/**
+ * How long a request waits for a free or a new connection before it is answered 503, in milliseconds: its deadline is
+ * half a lease further off. Tools have no lease, and wait the longest.
+ */
+export function connectTimeout(lease = Infinity): number {
+  return Math.min(5_000, Math.round(lease * 300));
+}
