@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { isDisconnected } from '../database/errors.js';
 import type { LoopMetrics } from './loop-metrics.js';
 
 /** What one round did, by name: `{ claimed: 12, sent: 11, failed: 1 }`. All zero means that nothing was due. */
@@ -63,9 +64,16 @@ export class BackgroundLoop {
         : { milliseconds: this.idleMs, idle: true };
     } catch (error) {
       this.metrics.failure(this.name);
-      this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      this.report(error);
       return { milliseconds: backoff(this.failures++), idle: false };
     }
+  }
+
+  /** Every loop meets an outage of the database, and again and again: one line each says it. */
+  private report(error: unknown): void {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error));
+    if (!isDisconnected(error)) this.logger.error(stack ?? message);
+    else if (this.failures === 0) this.logger.warn(`Waits for the database: ${message}`);
   }
 
   private rest({ milliseconds, idle }: Rest): Promise<void> {

@@ -38,7 +38,7 @@ export class Connection implements OnModuleInit, OnApplicationShutdown {
 
   private async tryOnce(tries: number): Promise<boolean> {
     try {
-      await this.database.dataSource.initialize();
+      await this.database.connect();
       this.logger.log('Connected');
       await this.checkTimeouts();
       return true;

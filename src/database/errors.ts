@@ -28,17 +28,21 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
+/** There is no connection: refused, lost, or the server is on its way down or up. */
+export function isDisconnected(error: unknown): boolean {
+  return (
+    /^(08|57P|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/.test(codeOf(error)) ||
+    saysSo(error)
+  );
+}
+
 /**
  * The store cannot serve at present, through no fault of the request: connection lost or refused (08, E…),
  * shutting down or cancelled (57), out of resources (53), read-only after a failover (25006),
  * lock wait over (55P03), no file descriptor left, or no free connection in the pool.
  */
 export function isStoreUnavailable(error: unknown): boolean {
-  return (
-    /^(08|57|53|25006|25P03|55P03|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EMFILE|ENOTFOUND|EAI_AGAIN)/.test(
-      codeOf(error),
-    ) || saysSo(error)
-  );
+  return isDisconnected(error) || /^(57|53|25006|25P03|55P03|EMFILE)/.test(codeOf(error));
 }
 
 /** pg, and TypeORM when it has released a connection that broke, report these without a code. */

@@ -151,6 +151,17 @@ export class Database {
 
   constructor(readonly dataSource: DataSource) {}
 
+  /** @throws where it did not come to be; nothing of the try is left then */
+  async connect(): Promise<void> {
+    try {
+      await this.dataSource.initialize();
+    } catch (error) {
+      const driver = this.dataSource.driver as PostgresDriver;
+      if (driver.master) await driver.disconnect(); // TypeORM forgets the pool of a try that failed half-way
+      throw error;
+    }
+  }
+
   /** One statement outside any transaction: one round trip. */
   async query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const result = await this.pool.query<Row & object>({ name, text, values: values as unknown[] });

@@ -139,4 +139,22 @@ describe('A database that is not connected yet', () => {
     await dataSource.driver.disconnect();
     await drop();
   });
+
+  it('leaves no session behind where a try to connect fails half-way', async () => {
+    const { url, sql, drop } = await createTestDatabase();
+    await sql('REVOKE EXECUTE ON FUNCTION version() FROM PUBLIC'); // what TypeORM asks first
+    await sql("CREATE ROLE half_way LOGIN PASSWORD 'half_way'");
+    const limited = Object.assign(new URL(url), { username: 'half_way', password: 'half_way' }).href;
+    const database = new Database(
+      new DataSource(dataSourceOptions({ url: limited, poolSize: 1 }, { entities: [], migrations: [] })),
+    );
+    for (let tries = 0; tries < 3; tries++)
+      await expect(database.connect()).rejects.toThrow('permission denied for function version');
+    while ((await sql("SELECT 1 FROM pg_stat_activity WHERE usename = 'half_way'")).length > 0);
+    await sql('GRANT EXECUTE ON FUNCTION version() TO PUBLIC');
+    await database.connect();
+    await database.close();
+    await sql('DROP OWNED BY half_way; DROP ROLE half_way');
+    await drop();
+  });
 });

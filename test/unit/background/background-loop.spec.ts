@@ -19,8 +19,8 @@ class LedWork {
     this.settle?.resolve(counts);
   }
 
-  fails(): void {
-    this.settle?.reject(new Error('the database is gone'));
+  fails(why = 'a round that threw'): void {
+    this.settle?.reject(new Error(why));
   }
 }
 
@@ -101,6 +101,24 @@ describe('A background loop', () => {
     work.fails(); // the first again
     await pass(500);
     expect(work.rounds).toBe(6);
+  });
+
+  it('says once, in a line, that the database is away, and again after it was there', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const away = async (rest: number) => {
+      work.fails('Driver not Connected');
+      await pass(rest);
+    };
+    await away(500);
+    await away(1_000);
+    await away(2_000);
+    expect(warn.mock.calls).toEqual([['Waits for the database: Driver not Connected']]);
+    work.ends({});
+    await pass(IDLE_MS);
+    await away(500);
+    expect([warn.mock.calls.length, error.mock.calls.length]).toEqual([2, 0]);
+    jest.restoreAllMocks();
   });
 
   it('runs once, however often it is started', async () => {
