@@ -21,6 +21,8 @@ const NUMBER_FORMAT = {
 /** Programs for a terminal; the service itself writes its log through the logger, which redacts secrets. */
 const MAY_PRINT = ['src/sandbox/**', 'src/database/cli/**', 'src/main.ts'];
 
+const readonly = (...names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
+
 export default defineConfig(
   { ignores: ['dist/', 'coverage/', '.data/'] },
   eslint.configs.recommended,
@@ -88,18 +90,34 @@ export default defineConfig(
   {
     files: ['**/*.{js,mjs,cjs}'],
     languageOptions: {
-      globals: Object.fromEntries(
-        [
-          'process',
-          'console',
-          'URL',
-          'fetch',
-          'setTimeout',
-          'clearTimeout',
-          'globalThis',
-          'Buffer',
-          'AbortSignal',
-        ].map((name) => [name, 'readonly']),
+      globals: readonly(
+        'process',
+        'console',
+        'URL',
+        'fetch',
+        'setTimeout',
+        'clearTimeout',
+        'globalThis',
+        'Buffer',
+        'AbortSignal',
+      ),
+    },
+  },
+  {
+    files: ['src/sandbox/lab/page/*.js'],
+    languageOptions: {
+      globals: readonly(
+        'document',
+        'location',
+        'history',
+        'navigator',
+        'performance',
+        'matchMedia',
+        'addEventListener',
+        'setInterval',
+        'EventSource',
+        'FormData',
+        'URLSearchParams',
       ),
     },
   },

@@ -3,6 +3,7 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/lab/'], // a browser and minutes: npm run test:lab
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

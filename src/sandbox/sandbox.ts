@@ -3,11 +3,12 @@ import { requireReachable } from '../database/cli/connection.js';
 import { migrate } from '../database/migrate.js';
 import { openDataFolder, type DataFolder } from './data-folder.js';
 import { EmbeddedDatabase, portInUse, urlOn } from './embedded-database.js';
+import { Lab } from './lab/lab.js';
 import type { Output } from './output.js';
 import { requireFreePorts } from './ports.js';
 import { Refusal } from './refusal.js';
 import { seedDemoTenants } from './seed.js';
-import { environmentOf, servicesOn, type SandboxEnvironment } from './services.js';
+import { environmentOf, servicesOn, urlsOn, type SandboxEnvironment } from './services.js';
 import type { SandboxSettings } from './settings.js';
 import { SupervisedProcess } from './supervised-process.js';
 
@@ -28,6 +29,7 @@ export class Sandbox {
   private readonly worker: SupervisedProcess;
   private readonly provider: SupervisedProcess;
   private readonly mailbox: SupervisedProcess;
+  private readonly lab: Lab;
   private folder?: DataFolder;
   private stopping = false;
   private running = false;
@@ -44,6 +46,12 @@ export class Sandbox {
     this.worker = new SupervisedProcess(services.worker, output);
     this.provider = new SupervisedProcess(services.provider, output);
     this.mailbox = new SupervisedProcess(services.mailbox, output);
+    this.lab = new Lab({
+      port: settings.ports.LAB_PORT,
+      databaseUrl: this.env.DATABASE_URL,
+      urls: urlsOn(settings.ports),
+      processes: { api: this.api, worker: this.worker },
+    });
   }
 
   /** @throws Refusal; what was started by then is still to be stopped */
@@ -67,11 +75,13 @@ export class Sandbox {
       output.step(this.api.start(), () => `API on port ${ports.PORT}`),
       output.step(this.worker.start(), () => `Worker on port ${ports.WORKER_PORT}`),
     ]);
+    await output.step(this.lab.start(), () => `Lab on port ${ports.LAB_PORT}`);
   }
 
   /** From the outside in: nobody loses what they call. */
   async stop(): Promise<void> {
     this.stopping = true;
+    await this.lab.stop();
     for (const process of [this.api, this.worker, this.provider, this.mailbox]) await process.stop();
     await this.embedded?.stop();
     if (this.running) await this.folder?.markRunning(false);

@@ -13,6 +13,7 @@ export function urlsOn(ports: Ports) {
     provider: `http://${HOST}:${ports.PROVIDER_PORT}`,
     mailbox: `http://${HOST}:${ports.MAILBOX_PORT}`,
     smtp: `smtp://${HOST}:${ports.SMTP_PORT}`,
+    lab: `http://${HOST}:${ports.LAB_PORT}`,
   };
 }
 
@@ -20,6 +21,8 @@ export function urlsOn(ports: Ports) {
 export function servicesOn(ports: Ports, env: NodeJS.ProcessEnv) {
   const urls = urlsOn(ports);
   const main = '../main.js';
+  // The name that PostgreSQL knows the process by: whoever looks at its sessions can tell the two apart.
+  const roleOf = (role: string) => ({ ...env, ROLE: role, PGAPPNAME: role });
   return {
     provider: {
       name: 'provider',
@@ -28,11 +31,11 @@ export function servicesOn(ports: Ports, env: NodeJS.ProcessEnv) {
       readyUrl: `${urls.provider}/_ledger`,
     },
     mailbox: { name: 'mailbox', entry: './mailbox/main.js', env, readyUrl: `${urls.mailbox}/messages` },
-    api: { name: 'api', entry: main, env: { ...env, ROLE: 'api' }, readyUrl: `${urls.api}/health/ready` },
+    api: { name: 'api', entry: main, env: roleOf('api'), readyUrl: `${urls.api}/health/ready` },
     worker: {
       name: 'worker',
       entry: main,
-      env: { ...env, ROLE: 'worker' },
+      env: roleOf('worker'),
       readyUrl: `${urls.worker}/health/ready`,
     },
   } satisfies Record<string, Service>;

@@ -11,6 +11,7 @@ const DEFAULT_PORTS = {
   PROVIDER_PORT: 4242,
   SMTP_PORT: 1025,
   MAILBOX_PORT: 1080,
+  LAB_PORT: 4000,
   POSTGRES_PORT: 5433, // next to 5432, where a PostgreSQL of the machine's own would be
 };
 

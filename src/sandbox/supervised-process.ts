@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +38,8 @@ const LONGEST_PAUSE_MS = 5_000;
  * closes, so that none survives a supervisor that was killed.
  */
 export class SupervisedProcess {
+  /** Tells of ends that nobody asked for. */
+  readonly life = new EventEmitter<{ ended: [cause: string]; back: [] }>();
   private child?: ChildProcess;
   private readyAt = 0;
   private crashes = 0;
@@ -119,6 +121,7 @@ export class SupervisedProcess {
 
   private async recover(cause: string): Promise<void> {
     const since = Date.now();
+    if (!this.stopped.signal.aborted) this.life.emit('ended', cause);
     this.crashes = since - this.readyAt > WELL_AFTER_MS ? 0 : this.crashes;
     while (!this.stopped.signal.aborted) {
       this.reporter.note(`${this.service.name} ended (${cause}): starting it again`);
@@ -128,6 +131,7 @@ export class SupervisedProcess {
         this.reporter.note(
           `${this.service.name} is back after ${((Date.now() - since) / 1000).toFixed(1)} s`,
         );
+        this.life.emit('back');
         return;
       } catch (error) {
         cause = (error as Error).message;

@@ -8,6 +8,7 @@ export function welcome(settings: SandboxSettings): string {
   const urls = urlsOn(settings.ports);
   const curl = checkout(urls.api, randomUUID());
   return `
+  Lab       ${urls.lab}   break a checkout and watch it recover
   API       ${urls.api}   docs ${urls.api}/docs
   Mailbox   ${urls.mailbox}
   Provider  ${urls.provider}/_ledger

@@ -256,17 +256,22 @@ describe('The sandbox refuses in one sentence that names what to set', () => {
     return sandbox.output().trim();
   }
 
-  it.each(['PORT', 'WORKER_PORT', 'PROVIDER_PORT', 'SMTP_PORT', 'MAILBOX_PORT', 'POSTGRES_PORT'] as const)(
-    'when %s is taken',
-    async (name) => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const { port } = server.address() as AddressInfo;
-      const said = await refusal({ [name]: String(port) });
-      server.close();
-      expect(said).toBe(`Port ${port} is taken: set ${name} to another port, or stop what listens on it.`);
-    },
-  );
+  it.each([
+    'PORT',
+    'WORKER_PORT',
+    'PROVIDER_PORT',
+    'SMTP_PORT',
+    'MAILBOX_PORT',
+    'LAB_PORT',
+    'POSTGRES_PORT',
+  ] as const)('when %s is taken', async (name) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const said = await refusal({ [name]: String(port) });
+    server.close();
+    expect(said).toBe(`Port ${port} is taken: set ${name} to another port, or stop what listens on it.`);
+  });
 
   it('when a port is no port, or two are the same', async () => {
     expect(await refusal({ PORT: 'http' })).toMatch(/^PORT=http is not a port: set PORT to .*\.$/);

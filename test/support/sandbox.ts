@@ -9,11 +9,20 @@ export interface SandboxPorts {
   readonly PROVIDER_PORT: string;
   readonly SMTP_PORT: string;
   readonly MAILBOX_PORT: string;
+  readonly LAB_PORT: string;
   readonly POSTGRES_PORT: string;
 }
 
 export async function freePorts(): Promise<SandboxPorts> {
-  const names = ['PORT', 'WORKER_PORT', 'PROVIDER_PORT', 'SMTP_PORT', 'MAILBOX_PORT', 'POSTGRES_PORT'];
+  const names = [
+    'PORT',
+    'WORKER_PORT',
+    'PROVIDER_PORT',
+    'SMTP_PORT',
+    'MAILBOX_PORT',
+    'LAB_PORT',
+    'POSTGRES_PORT',
+  ];
   const ports = await Promise.all(names.map(async (name) => [name, String(await freePort())]));
   return Object.fromEntries(ports) as SandboxPorts;
 }

@@ -5,6 +5,7 @@ import { Parameters } from './parameters.js';
 import { authenticateIntent, settleIntent } from './payment-intents.js';
 import { invalidRequest } from './provider-error.js';
 import { settleRefund } from './refunds.js';
+import type { Traffic } from './traffic.js';
 import type { Webhooks } from './webhooks.js';
 
 interface ById {
@@ -17,11 +18,17 @@ interface ById {
  */
 export function controlRoutes(
   app: FastifyInstance,
-  ledger: Ledger,
-  faults: Faults,
-  webhooks: Webhooks,
+  {
+    ledger,
+    faults,
+    webhooks,
+    traffic,
+  }: { ledger: Ledger; faults: Faults; webhooks: Webhooks; traffic: Traffic },
 ): void {
   app.get('/_ledger', () => ledger.page());
+  app.get<{ Querystring: { after?: string } }>('/_traffic', ({ query }) => ({
+    traffic: traffic.after(Number(query.after ?? 0)),
+  }));
 
   app.get('/_faults', () => ({ met: faults.met }));
   app.post('/_faults', (request, reply) => {

@@ -5,6 +5,7 @@ import { Ledger } from './ledger.js';
 import { newId } from './objects.js';
 import { ProviderError } from './provider-error.js';
 import { stripeRoutes } from './stripe-routes.js';
+import { Traffic } from './traffic.js';
 import { Webhooks, type Endpoint } from './webhooks.js';
 
 /**
@@ -15,7 +16,8 @@ export function mockProvider(dataDir?: string, endpoint?: Endpoint): FastifyInst
   const app = fastify({ forceCloseConnections: true });
   const ledger = new Ledger(dataDir);
   const faults = new Faults();
-  const webhooks = new Webhooks(faults, endpoint);
+  const traffic = new Traffic();
+  const webhooks = new Webhooks(faults, traffic, endpoint);
   ledger.onEvent((event) => webhooks.send(event));
 
   app.addContentTypeParser(
@@ -42,9 +44,10 @@ export function mockProvider(dataDir?: string, endpoint?: Endpoint): FastifyInst
   });
 
   app.register((scope, _options, done) => {
+    traffic.watch(scope);
     stripeRoutes(scope, ledger, faults);
     done();
   });
-  controlRoutes(app, ledger, faults, webhooks);
+  controlRoutes(app, { ledger, faults, webhooks, traffic });
   return app;
 }

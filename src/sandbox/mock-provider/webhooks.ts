@@ -4,6 +4,7 @@ import type { Event } from './events.js';
 import type { Faults } from './faults.js';
 import { secondsNow } from './objects.js';
 import { invalidRequest } from './provider-error.js';
+import type { Traffic } from './traffic.js';
 
 /** Where events are sent, and what they are signed with. */
 export interface Endpoint {
@@ -37,6 +38,7 @@ export class Webhooks {
 
   constructor(
     private readonly faults: Faults,
+    private readonly traffic: Traffic,
     private endpoint?: Endpoint,
   ) {}
 
@@ -121,6 +123,8 @@ export class Webhooks {
   private async deliver(event: Event): Promise<boolean> {
     const { url, secret } = this.endpoint!;
     const body = JSON.stringify(event);
+    const orderId = event.data.object.metadata['order_id'] ?? null;
+    const to = this.traffic.note({ kind: 'told', event: event.type, orderId });
     try {
       const answer = await fetch(url, {
         method: 'POST',
@@ -133,8 +137,10 @@ export class Webhooks {
         signal: AbortSignal.any([this.closing.signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       await answer.arrayBuffer(); // so that the connection can be used again
+      this.traffic.note({ kind: 'heard', to, status: answer.status });
       return answer.ok;
     } catch {
+      this.traffic.note({ kind: 'heard', to, status: null });
       return false;
     }
   }
