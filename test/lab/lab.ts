@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,19 +57,4 @@ export async function play(url: string, what: object): Promise<Message[]> {
 
 export function verdicts(messages: readonly Message[]): Verdict[] {
   return messages.filter((message) => message.type === 'verdict');
-}
-
-const USUAL_PLACES = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-];
-
-/** CHROMIUM_PATH, or where Chromium and Chrome usually are. */
-export function findBrowser(): string | undefined {
-  const given = process.env['CHROMIUM_PATH'];
-  return given ?? USUAL_PLACES.find((path) => existsSync(path));
 }

@@ -46,12 +46,15 @@ export class History {
   private installed = false;
 
   constructor(private readonly url: string) {
-    this.pool = new pg.Pool({ ...this.connection(), max: 2 });
-    this.pool.on('error', () => undefined); // a server that restarts ends sessions; the next query opens another
-    this.pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      void client.query('SET default_transaction_read_only = on').catch(() => undefined);
+    this.pool = new pg.Pool({
+      ...this.connection(),
+      max: 2,
+      verify: (client, done) => {
+        client.on('error', () => undefined);
+        client.query('SET default_transaction_read_only = on', (error) => done(error ?? undefined));
+      },
     });
+    this.pool.on('error', () => undefined); // a server that restarts ends sessions; the next query opens another
   }
 
   async begin(): Promise<void> {

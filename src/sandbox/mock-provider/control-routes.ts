@@ -5,7 +5,6 @@ import { Parameters } from './parameters.js';
 import { authenticateIntent, settleIntent } from './payment-intents.js';
 import { invalidRequest } from './provider-error.js';
 import { settleRefund } from './refunds.js';
-import type { Traffic } from './traffic.js';
 import type { Webhooks } from './webhooks.js';
 
 interface ById {
@@ -18,17 +17,11 @@ interface ById {
  */
 export function controlRoutes(
   app: FastifyInstance,
-  {
-    ledger,
-    faults,
-    webhooks,
-    traffic,
-  }: { ledger: Ledger; faults: Faults; webhooks: Webhooks; traffic: Traffic },
+  ledger: Ledger,
+  faults: Faults,
+  webhooks: Webhooks,
 ): void {
   app.get('/_ledger', () => ledger.page());
-  app.get<{ Querystring: { after?: string } }>('/_traffic', ({ query }) => ({
-    traffic: traffic.after(Number(query.after ?? 0)),
-  }));
 
   app.get('/_faults', () => ({ met: faults.met }));
   app.post('/_faults', (request, reply) => {

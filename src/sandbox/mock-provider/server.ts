@@ -48,6 +48,7 @@ export function mockProvider(dataDir?: string, endpoint?: Endpoint): FastifyInst
     stripeRoutes(scope, ledger, faults);
     done();
   });
-  controlRoutes(app, { ledger, faults, webhooks, traffic });
+  controlRoutes(app, ledger, faults, webhooks);
+  traffic.serve(app);
   return app;
 }

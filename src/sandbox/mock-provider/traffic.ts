@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** One moment between the provider and those who call it, or whom it calls. */
 export type Moment =
@@ -31,24 +31,32 @@ export class Traffic {
     return n;
   }
 
-  after(n: number): readonly Seen[] {
-    return this.seen.filter((each) => each.n > n);
+  /** `GET /_traffic?after=<n>`: what came after that moment. */
+  serve(app: FastifyInstance): void {
+    app.get<{ Querystring: { after?: string } }>('/_traffic', ({ query: { after = 0 } }) => ({
+      traffic: this.seen.filter(({ n }) => n > Number(after)),
+    }));
   }
 
-  /** Every request of `app`: when it came, and how it ended. */
+  /** Every request of `app`: when it came, and how it ended. An answer is noted before it is on its way. */
   watch(app: FastifyInstance): void {
+    const open = new WeakMap<FastifyReply, number>();
+    const end = (reply: FastifyReply, status: number | null) => {
+      const to = open.get(reply);
+      if (to === undefined) return;
+      open.delete(reply);
+      this.note({
+        kind: 'answered',
+        to,
+        status,
+        replayed: reply.getHeader('idempotent-replayed') === 'true',
+      });
+    };
     app.addHook('onRequest', async ({ method, url, headers }, reply) => {
       const key = (headers['idempotency-key'] as string | undefined) ?? null;
-      const to = this.note({ kind: 'asked', method, url, key });
-      reply.raw.once('close', () => {
-        const status = reply.raw.writableFinished ? reply.raw.statusCode : null;
-        this.note({
-          kind: 'answered',
-          to,
-          status,
-          replayed: reply.getHeader('idempotent-replayed') === 'true',
-        });
-      });
+      open.set(reply, this.note({ kind: 'asked', method, url, key }));
+      reply.raw.once('close', () => end(reply, null));
     });
+    app.addHook('onSend', async (_request, reply) => end(reply, reply.statusCode));
   }
 }
