@@ -146,6 +146,21 @@ export default {
       to: { path: '^src/sandbox/' },
     },
     {
+      name: 'nobody-imports-the-client',
+      comment:
+        'The client is for whoever calls the service, and knows it by its published description alone. Neither needs the other to run.',
+      severity: 'error',
+      from: { path: '^(src|migrations)/', pathNot: '^src/client/' },
+      to: { path: '^src/client/' },
+    },
+    {
+      name: 'the-client-imports-nobody',
+      comment: 'It can be copied into another repository: the folder, and openapi-fetch.',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { path: '^(src|migrations)/', pathNot: '^src/client/' },
+    },
+    {
       name: 'src-never-imports-test',
       comment: 'What ships cannot lean on what does not.',
       severity: 'error',
@@ -153,11 +168,11 @@ export default {
       to: { path: '^test/' },
     },
     {
-      name: 'only-the-sandbox-uses-dev-dependencies',
+      name: 'only-what-is-not-shipped-uses-dev-dependencies',
       comment:
-        'The image is built with `npm ci --omit=dev`: such an import would fail at boot, in production only.',
+        'The image is built with `npm ci --omit=dev`: such an import would fail at boot, in production only. It has neither the sandbox nor the client.',
       severity: 'error',
-      from: { path: '^(src|migrations)/', pathNot: '^src/sandbox/' },
+      from: { path: '^(src|migrations)/', pathNot: '^src/(sandbox|client)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {

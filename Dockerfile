@@ -11,7 +11,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY migrations ./migrations
 COPY src ./src
-RUN npm run build && rm dist/.tsbuildinfo && mv dist/src/sandbox ./sandbox
+RUN npm run build && rm dist/.tsbuildinfo && mv dist/src/sandbox ./sandbox && rm -r dist/src/client
 
 FROM node:${NODE} AS dependencies
 WORKDIR /app

@@ -8,6 +8,10 @@ export class Forwarder {
   arrivals = 0;
   /** Clients that were cut off while they waited for an answer. */
   brokenOff = 0;
+  /** How many of the next answers are cut off. */
+  lostAnswers = 0;
+  /** After how many of their bytes. */
+  lostAfter = 0;
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
   private readonly waiting = new Set<Socket>();
@@ -30,6 +34,13 @@ export class Forwarder {
     return closed;
   }
 
+  /** The server has answered, and the client will never know, or not all of it. */
+  private lose(answer: Buffer, client: Socket): void {
+    this.lostAnswers -= 1;
+    client.write(answer.subarray(0, this.lostAfter));
+    client.destroySoon();
+  }
+
   private forward(client: Socket): void {
     const server = connect(this.target.port, this.target.host);
     this.arrivals += 1;
@@ -44,7 +55,10 @@ export class Forwarder {
       [server, client],
     ] as const) {
       this.sockets.add(from);
-      from.on('data', (chunk) => this.silent || to.write(chunk));
+      from.on('data', (chunk: Buffer) => {
+        if (from === server && this.lostAnswers > 0) this.lose(chunk, client);
+        else if (!this.silent) to.write(chunk);
+      });
       from.on('error', () => to.destroy());
       from.on('close', () => {
         this.sockets.delete(from);
