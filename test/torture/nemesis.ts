@@ -23,7 +23,7 @@ const DECK = {
   half_open: 2,
   lose_commit_answer: 3,
   lose_commit: 2,
-  cut_provider: 3,
+  cut_provider: 6,
   kill_mailbox: 2,
 };
 
