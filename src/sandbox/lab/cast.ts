@@ -55,6 +55,11 @@ export class Cast {
     reviews: (row) => this.isSubject(text(row['subject_id'])),
   };
 
+  /** Message-IDs are made from what a message is about. */
+  isReceipt(messageId: string): boolean {
+    return [...this.orders.keys()].some((id) => messageId.includes(id));
+  }
+
   private takeOrder(row: Row): boolean {
     const { lab } = row['metadata'] as { lab?: string };
     if (lab !== this.tag) return false;

@@ -54,7 +54,7 @@ export class ScenarioRun {
     this.tell({ type: 'act', act: index, title: act.title ?? null, ms: this.sinceBegun(Date.now()) });
     const publish = ({ at, ...happening }: Happening, tally: Tally) =>
       this.tell({ type: 'happening', ms: this.sinceBegun(at), tally, ...happening });
-    this.act = new ActRun(act, index, this.id, this.begun, this.instruments, publish);
+    this.act = new ActRun(act, index, `${this.id}-${index}`, this.begun, this.instruments, publish);
     const verdict = await this.act.play();
     this.tell({ type: 'verdict', ms: this.sinceBegun(Date.now()), ...verdict });
   }

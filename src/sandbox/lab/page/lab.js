@@ -111,7 +111,12 @@ function follow(id, scenario) {
     take(message);
     if (message.type === 'end') source.close();
   };
-  source.onerror = () => say('The connection to the lab broke; waiting for it to come back.', 'bad');
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED)
+      return say('The connection to the lab broke; waiting for it to come back.', 'bad');
+    setRunning(undefined);
+    say('The lab was started anew, and knows nothing of this run.', 'bad');
+  };
 }
 
 function take(message) {
@@ -164,7 +169,7 @@ function show() {
     ...moment,
     key,
     visited: moment.visited[label],
-    colour: key ? colours.of(key.label, key.owner) : '',
+    colour: colours.of(label, moment.owners[label]),
     calling: moment.calling && live,
   });
   rowPanel.show({ key, keys: moment.keys, live, now });

@@ -15,11 +15,12 @@ export class Playback {
   }
 
   add(happening) {
-    const { kind, key, label, from, to } = happening;
+    const { kind, key, label, from, to, owner } = happening;
     const now = { ...this.#now, happening, focus: label ?? this.#now.focus };
     if (kind === 'request') now.requested = true;
     if (key) {
       now.keys = { ...now.keys, [key.label]: key };
+      now.owners = { ...now.owners, [key.label]: owner };
       this.#visited[key.label] = new Set(this.#visited[key.label]).add(key.recoveryPoint);
       now.visited = { ...this.#visited };
     }
@@ -44,6 +45,7 @@ function start() {
   return {
     act: 0,
     keys: {},
+    owners: {},
     visited: {},
     focus: undefined,
     requested: false,
