@@ -1009,7 +1009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -1397,7 +1397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -1623,7 +1623,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -2047,7 +2047,7 @@ export interface operations {
             /**
              * @description The outcome is not known yet. Or: The payment provider cannot be reached.
              *
-             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: The service cannot reach its database. Or: This instance is shutting down.
+             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
              */
             503: {
                 headers: {
@@ -2410,7 +2410,7 @@ export interface operations {
             /**
              * @description The outcome is not known yet. Or: The payment provider cannot be reached.
              *
-             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: The service cannot reach its database. Or: This instance is shutting down.
+             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
              */
             503: {
                 headers: {
@@ -2788,7 +2788,7 @@ export interface operations {
             /**
              * @description The outcome is not known yet. Or: The payment provider cannot be reached.
              *
-             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: The service cannot reach its database. Or: This instance is shutting down.
+             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
              */
             503: {
                 headers: {
@@ -3350,7 +3350,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The payment provider cannot be asked. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description The payment provider cannot be asked. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**

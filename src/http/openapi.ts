@@ -62,6 +62,7 @@ const WITH_BODY = [
   problems.invalidJson('The body has a member twice: "currency".', 'currency'),
   problems.bodyTooLarge(BODY_LIMIT),
   problems.unsupportedMediaType('Send the body as Content-Type: application/json, in UTF-8.'),
+  problems.overloaded(),
 ];
 
 function merge(shared: ReturnType<typeof problemResponses>, own: Responses): Responses {
