@@ -92,9 +92,9 @@ function starter(stage: Stage, profile: string | undefined) {
       IDEMPOTENCY_LEASE_SECONDS: String(LEASE_SECONDS),
     });
     loadConfig(settings); // says what is wrong with it before a process dies of it
-    const profiling = profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
-    const env = { ...settings, ...(file === SERVICE && profiling) };
-    return { database, program: await Program.start(file, env, await freePort()) };
+    const flags =
+      profile !== undefined && file === SERVICE ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
+    return { database, program: await Program.start([...flags, file], settings, await freePort()) };
   };
 }
 

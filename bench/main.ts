@@ -29,7 +29,8 @@ process.exit(findings.length === 0 ? 0 : 1);
 
 /** Each round measures everybody, one after the other: what the machine does to one hour, it does to all of them. */
 async function run(): Promise<string[]> {
-  const all = (await contenders(stage, options.profile)).filter(wanted);
+  const started = await contenders(stage, options.profile);
+  const all = started.filter(wanted);
   const counts = options.connections.split(',').map(Number);
   for (const contender of all)
     await measure(stage, contender, { connections: counts[0]!, seconds: WARM_UP_SECONDS });
@@ -47,10 +48,12 @@ async function run(): Promise<string[]> {
   }
   const medians = counts.flatMap((connections) => all.map(({ name }) => middle(windows, name, connections)));
   const trips = await roundTrips(stage, all[0]!.database);
-  await Promise.all(all.map(({ program }) => program.stop()));
+  await Promise.all(started.map(({ program }) => program.stop()));
   const findings = [...(await wrongBooks(stage, all)), ...wrongAnswers(windows)];
   await report(medians, trips, findings, windows);
-  await Promise.all([...new Set(all.map(({ database }) => database))].map((database) => database.close()));
+  await Promise.all(
+    [...new Set(started.map(({ database }) => database))].map((database) => database.close()),
+  );
   return findings;
 }
 

@@ -10,10 +10,10 @@ export class Program {
     readonly url: string,
   ) {}
 
-  /** @param file TypeScript of the benchmark, or JavaScript that was built */
-  static async start(file: string, env: NodeJS.ProcessEnv, port: number): Promise<Program> {
-    const hooks = file.endsWith('.ts') ? ['--import', './test/torture/register.mjs'] : [];
-    const child = spawn(process.execPath, [...hooks, file], {
+  /** @param command flags of Node, and a file: TypeScript of the benchmark, or JavaScript that was built */
+  static async start(command: readonly string[], env: NodeJS.ProcessEnv, port: number): Promise<Program> {
+    const hooks = command.at(-1)!.endsWith('.ts') ? ['--import', './test/torture/register.mjs'] : [];
+    const child = spawn(process.execPath, [...hooks, ...command], {
       env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -30,7 +30,9 @@ export class Program {
     if (this.child.exitCode !== null) return;
     const gone = once(this.child, 'exit');
     this.child.kill('SIGTERM');
+    const late = setTimeout(() => this.child.kill('SIGKILL'), LEAVE_WITHIN_MS);
     await gone;
+    clearTimeout(late);
   }
 
   private async answers(): Promise<void> {
@@ -42,6 +44,9 @@ export class Program {
     throw new Error(`${this.child.spawnargs.at(-1)} did not start`);
   }
 }
+
+/** Some of the programs know no better than to die. */
+const LEAVE_WITHIN_MS = 10_000;
 
 const TICKS_PER_SECOND = 100;
 

@@ -34,7 +34,7 @@ export async function roundTrips(stage: Stage, database: BenchDatabase): Promise
     ROLE: 'api',
     PROVIDER_KEY_PREFIX: 'ours',
   };
-  const program = await Program.start('dist/src/main.js', environment(settings), await freePort());
+  const program = await Program.start(['dist/src/main.js'], environment(settings), await freePort());
   for (let n = 0; n < 5; n++) await checkOut(program.url); // prepares the statements
   flights = 0;
   for (let n = 0; n < CHECKOUTS; n++) await checkOut(program.url);
