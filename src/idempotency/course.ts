@@ -74,6 +74,8 @@ export class Course {
   readonly passed: string[] = [];
   /** Why there is no reply, for the log: what it says to operators, and the error, where that was unexpected. */
   early: { readonly reason: string; readonly review?: true; readonly err?: unknown } | undefined;
+  /** A call that was begun, and of which nothing is written down yet: whatever ends the attempt now, it may have acted. */
+  underWay: Foreign | undefined;
   private known: KnownOutcome | undefined;
 
   constructor(

@@ -91,7 +91,7 @@ function isAction(action: string): action is FaultAction {
 function pointsOf({ phases }: AnyOperation): string[] {
   const named = Object.entries(phases as Record<string, { kind: string; step?: string }>);
   const reached = [...named.map(([name]) => name).filter((name) => name !== 'started'), 'finished'];
-  const steps = named.flatMap(([, { step }]) => step ?? []);
+  const steps = [...new Set(named.flatMap(([, { step }]) => step ?? []))];
   return [
     ...reached.flatMap((name) => [`phase.before_commit:${name}`, `phase.after_commit:${name}`]),
     ...steps.flatMap((step) => [`call.before:${step}`, `call.after:${step}`]),

@@ -13,7 +13,7 @@ export interface OpenQuestion {
   readonly evidence: Readonly<Record<string, unknown>>;
 }
 
-/** Asks once: while the same question about the same subject is open, nothing is added. */
+/** Asks once: while the same question about the same subject is open, what else is known is added to its evidence. */
 export function openReview(tx: Tx, { tenantId, subject, reason, evidence }: OpenQuestion): void {
   const id = typeid('rev').toString();
   const key = 'key' in subject ? subject.key : null;
@@ -25,9 +25,17 @@ export function askPerson(database: Database, question: OpenQuestion): Promise<v
   return database.transaction(async (tx) => openReview(tx, question));
 }
 
+/** One that is told of again and again must not grow for ever. */
+const MOST_LATER = 20;
+
 const OPEN = statement(
   'review_open',
   `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, idempotency_key, reason, evidence)
    VALUES ($1, $2, $3, $4, $5, $6, $7)
-   ON CONFLICT (tenant_id, subject_kind, subject_id, reason) WHERE decided_at IS NULL DO NOTHING`,
+   ON CONFLICT (tenant_id, subject_kind, subject_id, reason) WHERE decided_at IS NULL DO UPDATE
+     SET evidence = jsonb_set(reviews.evidence::jsonb, '{later}',
+       coalesce(reviews.evidence::jsonb -> 'later', '[]') || excluded.evidence::jsonb)
+     WHERE NOT reviews.evidence::jsonb @> excluded.evidence::jsonb
+       AND NOT coalesce(reviews.evidence::jsonb -> 'later', '[]') @> jsonb_build_array(excluded.evidence::jsonb)
+       AND jsonb_array_length(coalesce(reviews.evidence::jsonb -> 'later', '[]')) < ${MOST_LATER}`,
 );

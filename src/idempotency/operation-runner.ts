@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { isStoreUnavailable } from '../database/errors.js';
 import { Database, type Tx } from '../database/transaction.js';
 import { ask } from './ask.js';
 import { AttemptKeeper } from './attempt-keeper.js';
@@ -14,36 +13,14 @@ import {
   type Release,
   type RunOptions,
 } from './course.js';
+import { GiveUp, interrupted } from './give-up.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { LocalWork } from './local-work.js';
 import type { AnyOperation, Reply } from './operation.js';
-import {
-  operationInterrupted,
-  outcomeUnknown,
-  providerUnavailable,
-  recoveryPointUnknown,
-} from './idempotency.problems.js';
+import { outcomeUnknown, providerUnavailable, recoveryPointUnknown } from './idempotency.problems.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
 import { Reviews } from './reviews.js';
 import { Stretch } from './stretch.js';
-
-/** Ends an attempt for now: the key is released at its recovery point, and the client is told to come back. */
-class GiveUp extends Error {
-  constructor(
-    readonly reason: string,
-    /** What the client is told. */
-    readonly answer: Error,
-    readonly how: {
-      /** The call that may have acted; none where nothing is in doubt. */
-      readonly doubted?: Foreign;
-      /** Speaks against the key, not against a system that is away. */
-      readonly counts?: boolean;
-      readonly retryAfterSeconds?: number | undefined;
-    } = {},
-  ) {
-    super(reason);
-  }
-}
 
 /**
  * Runs an operation from the attempt's recovery point to its reply. Local work runs until the next foreign call and
@@ -125,11 +102,13 @@ export class OperationRunner {
   private async commit(course: Course, stretch: Stretch): Promise<Reply | undefined> {
     course.transactionOpen = true;
     try {
-      return await this.localWork.commit(
+      const reply = await this.localWork.commit(
         course.attempt,
         (tx) => stretch.write(tx),
         (reached, tx) => this.reach(course, `phase.before_commit:${reached}`, tx),
       );
+      course.underWay = undefined; // what it came to is written down
+      return reply;
     } finally {
       course.transactionOpen = false;
     }
@@ -142,6 +121,7 @@ export class OperationRunner {
     const { status, reason = status, retryAfterSeconds, harmless = false } = outcome;
     switch (status) {
       case 'not_acted':
+        course.underWay = undefined;
         throw new GiveUp(reason, providerUnavailable(retryAfterSeconds), { retryAfterSeconds });
       case 'contradicted':
         return this.toReview(course, call, outcome);
@@ -160,6 +140,7 @@ export class OperationRunner {
   private async call(course: Course, call: Foreign, request: FrozenRequest): Promise<Outcome> {
     await this.checkLease(course.attempt);
     await this.reach(course, `call.before:${call.step}`);
+    course.underWay = call;
     const outcome = await ask(call, request, () => this.hasTime(course));
     await this.reach(course, `call.after:${call.step}`);
     return outcome;
@@ -194,7 +175,7 @@ export class OperationRunner {
   private async afterFailure(course: Course, error: unknown): Promise<unknown> {
     const { attempt } = course;
     if (attempt.unclaimed || error instanceof KeyTaken || error instanceof LeaseLost) return error;
-    const giveUp = error instanceof GiveUp ? error : interrupted(error);
+    const giveUp = error instanceof GiveUp ? error : interrupted(error, course.underWay);
     course.early = { reason: giveUp.reason, ...(error instanceof GiveUp ? {} : { err: error }) };
     try {
       await this.release(course, giveUp);
@@ -250,12 +231,4 @@ function reasonOf({ status }: Outcome, { find }: Foreign): string {
 function frozenRequest({ request, recoveryPoint }: Attempt): FrozenRequest {
   if (!request) throw new Error(`No request was frozen at ${recoveryPoint}`);
   return request;
-}
-
-/** Kept for operators: what kind of error it was. Its message may hold values of the request; that is in the log alone. */
-function interrupted(error: unknown): GiveUp {
-  const { name = 'unknown', code } = (error ?? {}) as { name?: string; code?: string };
-  const reason = code === undefined ? name : `${name} ${code}`;
-  const away = isStoreUnavailable(error);
-  return new GiveUp(reason, away ? (error as Error) : operationInterrupted(), { counts: !away });
 }

@@ -6,9 +6,9 @@ export class PageQueryDto {
   /** How many entries a page has. */
   @IsOptional()
   @Type(() => Number)
-  @IsInt()
-  @Min(1)
   @Max(100)
+  @Min(1)
+  @IsInt()
   limit?: number = 20;
 
   /** `nextCursor` of the page before. */

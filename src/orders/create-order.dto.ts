@@ -37,9 +37,9 @@ export class OrderItemDto {
 
   /** @example 2 */
   @ApiProperty({ type: 'integer' })
-  @IsInt()
-  @Min(1)
   @Max(10_000)
+  @Min(1)
+  @IsInt()
   quantity!: number;
 
   /**

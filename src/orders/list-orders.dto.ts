@@ -8,9 +8,9 @@ export class ListOrdersDto {
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (/^\d+$/.test(String(value)) ? Number(value) : value))
   @ApiProperty({ type: 'integer' })
-  @IsInt()
-  @Min(1)
   @Max(100)
+  @Min(1)
+  @IsInt()
   limit?: number = 20;
 
   /** `nextCursor` of the page before. */

@@ -46,9 +46,12 @@ function refuseAheadOfTime(signature: string, now: number): void {
 
 /** Signed, and yet something else: a JSON value that no event could be. */
 function expectEvent(event: Stripe.Event | null): Stripe.Event {
-  if (typeof event?.id === 'string' && typeof event.data?.object === 'object' && event.data.object)
-    return event;
+  if (isName(event?.id) && typeof event?.data?.object === 'object' && event.data.object) return event;
   throw new SignatureInvalid('the body is not an event');
+}
+
+function isName(id: unknown): boolean {
+  return typeof id === 'string' && /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
 /** Signed or not, what is no JSON is no event. The SDK's words for the rest are made for the programmer's screen. */

@@ -1,17 +1,21 @@
 import type { Payment } from '../charges/payment.js';
 import type { Tx } from '../database/transaction.js';
+import { openReview } from '../idempotency/open-review.js';
 import { recordRefund, reverseRefund, type LedgerRefund } from '../ledger/ledger.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { refundReceiptFor } from '../receipts/refund-receipt-message.js';
 import type { Refund, RefundStatus, SettledRefundOutcome } from './refund.js';
-import { giveBack, lockRefund, moveRefund } from './refund.store.js';
+import { giveBack, lockRefund, moveRefund, reserve } from './refund.store.js';
 import { mayMove } from './refund-transitions.js';
 
 export interface RefundSettlement {
   /** As it is now. */
   readonly refund: Refund;
-  /** `unchanged`: it was there already. `refused`: it is past that, and stays what it is. */
-  readonly result: 'moved' | 'unchanged' | 'refused';
+  /**
+   * `unchanged`: it was there already. `made_after_all`: it had counted as not made, and is taken up again, which a
+   * person should hear of. `refused`: it is past that, and stays what it is.
+   */
+  readonly result: 'moved' | 'unchanged' | 'made_after_all' | 'refused';
 }
 
 /**
@@ -35,11 +39,22 @@ export async function settleRefund(
     if (before.providerId !== after.providerId) moveRefund(tx, tenantId, before.status, after);
     return { refund: after, result: 'unchanged' };
   }
-  if (!mayMove(before.status, after.status)) return { refund: before, result: 'refused' };
+  const madeAfterAll = isMadeAfterAll(found, after);
+  if (!madeAfterAll && !mayMove(before.status, after.status)) return { refund: before, result: 'refused' };
+  if (madeAfterAll) reserve(tx, tenantId, found, after);
   moveRefund(tx, tenantId, before.status, after);
   if (after.status === 'succeeded') complete(tx, outbox, tenantId, found, after);
   if (isOver(after.status)) undo(tx, tenantId, found, after, before.status);
-  return { refund: after, result: 'moved' };
+  return { refund: after, result: madeAfterAll ? 'made_after_all' : 'moved' };
+}
+
+/** The provider knows a refund that we had counted as never made, and its amount is still there to be taken. */
+function isMadeAfterAll(
+  { charge, refund: before }: Payment & { readonly refund: Refund },
+  after: Refund,
+): boolean {
+  const neverMade = before.status === 'failed' && before.providerId === undefined;
+  return neverMade && !isOver(after.status) && charge.amount - charge.amountRefunded >= after.amount;
 }
 
 /** A request that the provider refused is a refund that failed, unless it has made that refund before. */
@@ -73,7 +88,18 @@ function complete(tx: Tx, outbox: Outbox, tenantId: string, payment: Payment, re
 /** The money did not go, or came back. What the ledger says of it already is not taken out, but reversed. */
 function undo(tx: Tx, tenantId: string, payment: Payment, refund: Refund, was: RefundStatus): void {
   giveBack(tx, tenantId, payment, refund);
+  if (payment.charge.owedBack) tellOfDebt(tx, tenantId, payment, refund);
   if (was === 'succeeded') reverseRefund(tx, inLedger(tenantId, payment, refund));
+}
+
+/** Nobody asked for this refund, so nobody would miss it: the money is the customer's, and still here. */
+function tellOfDebt(tx: Tx, tenantId: string, { charge }: Payment, { id, providerId, amount }: Refund): void {
+  openReview(tx, {
+    tenantId,
+    subject: { kind: 'charge', id: charge.id },
+    reason: 'still_owed_back',
+    evidence: { refundId: id, refund: providerId ?? null, providerId: charge.providerId ?? null, amount },
+  });
 }
 
 function inLedger(tenantId: string, { charge }: Payment, refund: Refund): LedgerRefund {

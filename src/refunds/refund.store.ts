@@ -33,13 +33,12 @@ export async function lockRefund(
 export function reserveRefund(
   tx: Tx,
   tenantId: string,
-  { order, charge }: Payment,
+  payment: Payment,
   refund: Refund,
   derivedKey: string,
 ): void {
   const { id, chargeId, status, amount, currency, reason, createdAt } = refund;
-  if (!charge.owedBack) tx.sendOne(RESERVE_ON_ORDER, [tenantId, order.id, amount]);
-  tx.sendOne(RESERVE_ON_CHARGE, [tenantId, chargeId, amount]);
+  reserve(tx, tenantId, payment, refund);
   tx.sendOne(INSERT, [
     tenantId,
     id,
@@ -51,6 +50,12 @@ export function reserveRefund(
     derivedKey,
     createdAt,
   ]);
+}
+
+/** Takes the amount of a refund from what is left. @throws UnexpectedRowCount at commit, if so much is not left */
+export function reserve(tx: Tx, tenantId: string, { order, charge }: Payment, { amount }: Refund): void {
+  if (!charge.owedBack) tx.sendOne(RESERVE_ON_ORDER, [tenantId, order.id, amount]);
+  tx.sendOne(RESERVE_ON_CHARGE, [tenantId, charge.id, amount]);
 }
 
 /** The money stays with us after all: what was reserved for the refund can be refunded again. */

@@ -27,7 +27,7 @@ export class RefundNewsHandler {
       return;
     }
     const { result, refund } = await settleRefund(tx, this.outbox, tenantId, refundId, outcome);
-    if (result === 'refused' && isMade(refund, outcome.status)) {
+    if (result === 'made_after_all' || (result === 'refused' && isMade(refund, outcome.status))) {
       question(tx, told, { subject: { kind: 'refund', id: refundId }, reason: 'refunded_after_all' });
     }
   }

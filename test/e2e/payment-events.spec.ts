@@ -317,6 +317,21 @@ describe('An event that disagrees with our record', () => {
     expect(await shop.reviews()).toMatchObject([{ subject_id: id, reason: 'refunded_after_all' }]);
   });
 
+  it('adds what else is told to a question that is open', async () => {
+    const another = (id: string) => shop.told(eventAbout(intent, { ...paid, id }));
+    await shop.told(eventAbout(intent, paid));
+    await shop.consume();
+    for (const id of ['pi_other', 'pi_third']) {
+      await another(id);
+      await shop.consume();
+    }
+    const [review, ...more] = await shop.reviews();
+    expect(more).toEqual([]);
+    expect(review).toMatchObject({
+      evidence: { provider: { providerId: 'pi_other' }, later: [{ provider: { providerId: 'pi_third' } }] },
+    });
+  });
+
   it('is asked about once, however often it comes', async () => {
     for (let times = 0; times < 3; times++) {
       await shop.told(eventAbout(intent, { ...paid, amount: 1, amount_received: 1 }));

@@ -114,6 +114,38 @@ describe('What the provider says of a refund', () => {
     expect(await ledgerOf(succeeded.id)).toEqual(['refund']);
   });
 
+  it('is taken up again where it had counted as never made, as far as its amount is still there [MON-11]', async () => {
+    const { charge } = await pay(url);
+    const made = (await refund(url, charge.id, { amount: 700 })).body;
+    const { providerId } = await read(made.id);
+    for (const [table, id] of [
+      ['charges', charge.id],
+      ['orders', charge.orderId],
+    ])
+      await shop.db.sql(`UPDATE ${table} SET amount_refunded = 0 WHERE id = $1`, [id]);
+    await shop.db.sql("UPDATE refunds SET status = 'failed', provider_id = NULL WHERE id = $1", [made.id]);
+    await shop.db.sql('DELETE FROM ledger_entries WHERE subject = $1', [made.id]);
+    const news = { status: 'succeeded', providerId: providerId! } as const;
+    expect(await tell(made.id, news)).toMatchObject({ result: 'made_after_all' });
+    expect(await tell(made.id, news)).toMatchObject({ result: 'unchanged' });
+    expect((await get(`${url}/v1/charges/${charge.id}`)).body.amountRefunded).toBe(700);
+    expect(await ledgerOf(made.id)).toEqual(['refund']);
+  });
+
+  it('is not taken up again where its amount has gone back otherwise', async () => {
+    const { charge } = await pay(url);
+    const made = (await refund(url, charge.id)).body;
+    const { providerId } = await read(made.id);
+    await shop.db.sql("UPDATE refunds SET status = 'failed', provider_id = NULL WHERE id = $1", [made.id]);
+    expect(await tell(made.id, { status: 'succeeded', providerId: providerId! })).toMatchObject({
+      result: 'refused',
+    });
+    await shop.db.sql("UPDATE refunds SET status = 'succeeded', provider_id = $2 WHERE id = $1", [
+      made.id,
+      providerId,
+    ]);
+  });
+
   it('is not believed where it speaks of another refund than before', async () => {
     const { id } = await refundIn('pending');
     await expect(tell(id, { status: 'succeeded', providerId: 're_another' })).rejects.toThrow('re_another');

@@ -5,7 +5,8 @@ import { checkoutBody, get, post, type Answer } from '../support/checkout.js';
 import { openEventShop, type EventShop } from '../support/event-shop.js';
 import { RecoveryParts } from '../support/recovery-parts.module.js';
 import { expectLedgersAgree, refundsAtProvider } from '../support/refunds.js';
-import { authenticate, eventAbout, intentOf } from '../support/webhooks.js';
+import { call } from '../support/stripe-wire.js';
+import { authenticate, eventAbout, eventOf, intentOf } from '../support/webhooks.js';
 
 let shop: EventShop;
 beforeAll(async () => {
@@ -88,6 +89,42 @@ describe('A checkout whose client has gone, where such are voided', () => {
       expect(await shop.reviews()).toEqual([]); // nothing is left to decide
     },
   );
+
+  it('is asked about where its call was made and nobody wrote down what it said', async () => {
+    const checkout = await abandoned({}, { 'Sandbox-Fault': 'call.after:charge=throw' });
+    await graceIsOver();
+    await graceIsOver();
+    expect(await stateOf(checkout)).toEqual({ order: 'canceled', charge: 'canceled', refunded: 1700 });
+    await expectLedgersAgree(shop.db, shop.provider);
+  });
+
+  it('stays in doubt where its call was made once and refused later', async () => {
+    const checkout = await abandoned({}, { 'Sandbox-Fault': 'call.after:charge=throw' });
+    await shop.provider.fault('rate_limit', { times: 2 });
+    await shop.provider.fault('search_down', { times: 2 });
+    expect((await checkout.comeBack()).status).toBe(503);
+    await shop.provider.clearFaults();
+    await graceIsOver();
+    await graceIsOver();
+    expect(await stateOf(checkout)).toEqual({ order: 'canceled', charge: 'canceled', refunded: 1700 });
+  });
+
+  it('whose refund fails later is left to a person: nobody else would miss it', async () => {
+    const checkout = await abandonedInDoubt({ paymentMethod: 'pm_card_refundFail' });
+    await graceIsOver();
+    await graceIsOver();
+    const [refund] = await refundsAtProvider(shop.db, shop.provider, checkout.chargeId);
+    const settled = await fetch(`${shop.provider.url}/_settle/${refund!.id}`, { method: 'POST' });
+    expect(settled.ok).toBe(true);
+    const { body } = await call(`${shop.provider.url}/v1/refunds/${refund!.id}`);
+    await shop.told(eventOf('refund.failed', body));
+    await shop.consume();
+    expect(await stateOf(checkout)).toMatchObject({ refunded: 0 });
+    expect(await shop.reviews()).toMatchObject([
+      { subject_id: checkout.chargeId, reason: 'still_owed_back', evidence: { amount: 1700 } },
+    ]);
+    await expectLedgersAgree(shop.db, shop.provider);
+  });
 
   it('is not charged where the card is declined', async () => {
     const checkout = await abandonedInDoubt({ paymentMethod: 'pm_card_chargeDeclined' }, 'drop_before');

@@ -68,10 +68,19 @@ describe('A signature', () => {
     );
   });
 
-  it.each(['', 'null', '[]', '{}', '"event"', '{"id":"evt_1"}', '{"id":"evt_1","data":{}}', '{'])(
-    'under %j is under no event',
-    (text) => expect(() => read(text)).toThrow(SignatureInvalid),
-  );
+  it.each([
+    '',
+    'null',
+    '[]',
+    '{}',
+    '"event"',
+    '{"id":"evt_1"}',
+    '{"id":"evt_1","data":{}}',
+    '{',
+    nameless('\\u0000'),
+    nameless(''),
+    nameless('e'.repeat(256)),
+  ])('under %j is under no event', (text) => expect(() => read(text)).toThrow(SignatureInvalid));
 });
 
 describe('An event', () => {
@@ -137,3 +146,8 @@ describe('An event', () => {
     expect(read(event)).toBeUndefined();
   });
 });
+
+/** All that an event has, but for an id that one can be stored under. */
+function nameless(id: string): string {
+  return `{"id":"${id}","type":"payment_intent.succeeded","data":{"object":{}}}`;
+}
