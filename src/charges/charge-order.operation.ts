@@ -20,7 +20,7 @@ import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeRequest } from '../payments/payment-provider.js';
 import { chargeBody, chargeRequest, newCharge } from './charge.js';
 import { insertCharge } from './charge.store.js';
-import { completePayment, inDoubt, recordOutcome, type Payment } from './payment.js';
+import { chargeCall, completePayment, recordOutcome, type Payment } from './payment.js';
 
 export interface ChargeOrderInput {
   readonly orderId: string;
@@ -58,9 +58,7 @@ export class ChargeOrder {
     }),
 
     charge_intended: foreignCall({
-      step: 'charge',
-      call: (request, derivedKey) => this.payments.charge(request, derivedKey),
-      ...inDoubt(this.payments),
+      ...chargeCall(this.payments),
       record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, charged),
     }),
 

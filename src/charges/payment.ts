@@ -22,9 +22,14 @@ export interface Payment {
   readonly charge: Charge;
 }
 
-/** How a charge is settled whose outcome nobody knows: one way, whichever operation made the call. */
-export function inDoubt(payments: PaymentProvider) {
+/**
+ * The call that charges, and how it is settled where nobody knows what came of it: one step, and so one derived key,
+ * whichever operation makes it, and at whichever recovery point.
+ */
+export function chargeCall(payments: PaymentProvider) {
   return {
+    step: 'charge',
+    call: (request: ChargeRequest, derivedKey: string) => payments.charge(request, derivedKey),
     find: (request: ChargeRequest) => payments.findCharge(request),
     retrieve: (request: ChargeRequest, providerId: string) => payments.retrieveCharge(request, providerId),
     notMade: PAYMENT_FAILED,

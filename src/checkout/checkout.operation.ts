@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { chargeBody, chargeRequest, newCharge, settled } from '../charges/charge.js';
 import { insertFirstCharge } from '../charges/charge.store.js';
-import { completePayment, inDoubt, recordOutcome, type Payment } from '../charges/payment.js';
+import { chargeCall, completePayment, recordOutcome, type Payment } from '../charges/payment.js';
 import { Config } from '../config/config.js';
 import {
   atomicPhase,
@@ -69,9 +69,7 @@ export class Checkout {
     }),
 
     order_created: foreignCall({
-      step: 'charge',
-      call: (request, derivedKey) => this.payments.charge(request, derivedKey),
-      ...inDoubt(this.payments),
+      ...chargeCall(this.payments),
       record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, checkedOut),
     }),
 
@@ -80,9 +78,7 @@ export class Checkout {
     ),
 
     voiding: foreignCall({
-      step: 'charge',
-      call: (request, derivedKey) => this.payments.charge(request, derivedKey),
-      ...inDoubt(this.payments),
+      ...chargeCall(this.payments),
       record: async (_tx, outcome, { state: { order, charge } }) =>
         recoveryPoint('outcome_voided', { order, charge: settled(charge, outcome) }),
     }),
