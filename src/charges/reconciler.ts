@@ -1,10 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { Database } from '../database/transaction.js';
-import { askPerson } from '../idempotency/open-review.js';
 import { Outbox } from '../outbox/outbox.js';
 import { PaymentProvider, type ChargeOutcome } from '../payments/payment-provider.js';
-import { pollRound, type Answered, type PollCounts, type Polled } from '../payments/polling.js';
+import { adopt, pollRound, type Answered, type PollCounts, type Polled } from '../payments/polling.js';
 import { lockPayment } from './charge.store.js';
 import { OpenChargeStore, type OpenCharge } from './open-charge.store.js';
 import { settleOpenCharge } from './settlement.js';
@@ -39,7 +38,19 @@ export class Reconciler implements Polled<OpenCharge> {
   }
 
   async poll(charge: OpenCharge): Promise<Answered> {
-    return this.adopt(charge, await this.ask(charge));
+    const { terms, providerId } = charge;
+    const { tenantId, chargeId: id } = terms;
+    const outcome = await this.ask(charge);
+    return adopt(
+      this.database,
+      { tenantId, kind: 'charge', id, providerId },
+      outcome,
+      async (tx, settled) => {
+        const payment = await lockPayment(tx, tenantId, id);
+        if (!payment) throw new Error(`${id} is gone`); // charges are never deleted
+        return COUNTED[settleOpenCharge(tx, this.outbox, tenantId, payment, settled)];
+      },
+    );
   }
 
   failed({ terms: { chargeId } }: OpenCharge, error: unknown): void {
@@ -50,29 +61,6 @@ export class Reconciler implements Polled<OpenCharge> {
     return overdue
       ? this.payments.cancelCharge(terms, providerId)
       : this.payments.retrieveCharge(terms, providerId);
-  }
-
-  private async adopt({ terms, providerId }: OpenCharge, outcome: ChargeOutcome): Promise<Answered> {
-    const { tenantId, chargeId: id } = terms;
-    switch (outcome.status) {
-      case 'unknown':
-      case 'not_acted':
-        return 'waiting';
-      case 'contradicted':
-        await askPerson(this.database, {
-          tenantId,
-          subject: { kind: 'charge', id },
-          reason: 'provider_contradicts',
-          evidence: { providerId, differs: outcome.reason },
-        });
-        return 'questioned';
-      default:
-        return this.database.transaction(async (tx) => {
-          const payment = await lockPayment(tx, tenantId, id);
-          if (!payment) throw new Error(`${id} is gone`); // charges are never deleted
-          return COUNTED[settleOpenCharge(tx, this.outbox, tenantId, payment, outcome)];
-        });
-    }
   }
 }
 

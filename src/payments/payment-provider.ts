@@ -92,6 +92,15 @@ export type RefundOutcome =
   | { readonly status: 'rejected'; readonly failure: Failure }
   | UnsettledOutcome;
 
+/** An outcome that says what has become of the charge or refund. */
+export type Settling<Outcome> = Exclude<Outcome, { status: UnsettledOutcome['status'] }>;
+
+export function isSettling<Outcome extends { readonly status: string }>(
+  outcome: Outcome,
+): outcome is Settling<Outcome> {
+  return !['not_acted', 'unknown', 'contradicted'].includes(outcome.status);
+}
+
 /**
  * The port to whoever moves the money; an abstract class, so that it is its own Nest token.
  * No method throws for what a provider or a network can do: each is an outcome.

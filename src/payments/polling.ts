@@ -1,6 +1,8 @@
 import { inParallel } from '../background/in-parallel.js';
 import { dueTenants } from '../database/due-tenants.js';
-import { planned, type Statement } from '../database/transaction.js';
+import { planned, type Database, type Statement, type Tx } from '../database/transaction.js';
+import { askPerson } from '../idempotency/open-review.js';
+import { isSettling, type ChargeOutcome, type RefundOutcome, type Settling } from './payment-provider.js';
 
 /**
  * What became of what one round asked about. `waiting`: still open, or the provider could not be asked; `questioned`:
@@ -39,6 +41,33 @@ export async function pollRound<Open>(polled: Polled<Open>, signal: AbortSignal)
     });
   }
   return counts;
+}
+
+/** What is asked about, as a person would be told of it. */
+interface Asked {
+  readonly tenantId: string;
+  readonly kind: 'charge' | 'refund';
+  readonly id: string;
+  /** The provider's name of it. */
+  readonly providerId: string;
+}
+
+/** What an answer comes to: nothing yet, a question for a person, or what `settle` makes of it in one transaction. */
+export async function adopt<Outcome extends ChargeOutcome | RefundOutcome>(
+  database: Database,
+  { tenantId, kind, id, providerId }: Asked,
+  outcome: Outcome,
+  settle: (tx: Tx, settled: Settling<Outcome>) => Promise<Answered>,
+): Promise<Answered> {
+  if (isSettling(outcome)) return database.transaction((tx) => settle(tx, outcome));
+  if (outcome.status !== 'contradicted') return 'waiting';
+  await askPerson(database, {
+    tenantId,
+    subject: { kind, id },
+    reason: 'provider_contradicts',
+    evidence: { providerId, differs: outcome.reason },
+  });
+  return 'questioned';
 }
 
 async function answerTo<Open>(polled: Polled<Open>, open: Open): Promise<keyof PollCounts> {

@@ -13,7 +13,8 @@ import { Resumer } from '../idempotency/resumer.js';
 import { NotYet } from '../inbox/message-handler.js';
 import { Outbox } from '../outbox/outbox.js';
 import type { ChargeNews } from '../payments/payment-event.js';
-import { isSettling, question, termsThatDiffer, type Told } from './told.js';
+import { isSettling } from '../payments/payment-provider.js';
+import { question, termsThatDiffer, type Told } from './told.js';
 
 /** A key that is held is looked at again this soon: most are finished by then. */
 const HELD_KEY_PAUSE_SECONDS = 2;

@@ -3,10 +3,11 @@ import { lockPayment } from '../charges/charge.store.js';
 import type { Tx } from '../database/transaction.js';
 import { Outbox } from '../outbox/outbox.js';
 import type { RefundNews } from '../payments/payment-event.js';
+import { isSettling } from '../payments/payment-provider.js';
 import type { Refund } from '../refunds/refund.js';
 import { settleRefund } from '../refunds/refund-settlement.js';
 import { lockRefund } from '../refunds/refund.store.js';
-import { isSettling, question, termsThatDiffer, type Told } from './told.js';
+import { question, termsThatDiffer, type Told } from './told.js';
 
 /** Applies what the provider says of our refunds. */
 @Injectable()

@@ -9,13 +9,6 @@ export interface Told<News extends ChargeNews | RefundNews> {
   readonly news: News;
 }
 
-/** Outcomes that settle nothing are no news, but may be a question. */
-export function isSettling<Outcome extends { status: string }>(
-  outcome: Outcome,
-): outcome is Exclude<Outcome, { status: 'not_acted' | 'unknown' | 'contradicted' }> {
-  return !['not_acted', 'unknown', 'contradicted'].includes(outcome.status);
-}
-
 /** @returns the names of what the provider says otherwise than we do, or undefined */
 export function termsThatDiffer(
   terms: readonly (readonly [name: string, ours: unknown, theirs: unknown])[],
