@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { typeid } from 'typeid-js';
 import { statement, type Tx } from '../database/transaction.js';
+import { newRequestId } from '../http/request-id.js';
 
 /** What the service itself sets out to do. */
 export interface OwnIntent {
@@ -20,7 +21,7 @@ export interface OwnIntent {
 export function beginOperation(tx: Tx, { tenantId, operation, about, input }: OwnIntent): void {
   const key = ownKey(operation, about);
   const fingerprint = createHash('sha256').update(key).digest();
-  const [id, requestId] = [typeid('idem').toString(), typeid('req').toString()];
+  const [id, requestId] = [typeid('idem').toString(), newRequestId()];
   tx.sendOne(BEGIN, [
     tenantId,
     key,

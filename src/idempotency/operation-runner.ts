@@ -121,7 +121,6 @@ export class OperationRunner {
     const { status, reason = status, retryAfterSeconds, harmless = false } = outcome;
     switch (status) {
       case 'not_acted':
-        course.underWay = undefined;
         throw new GiveUp(reason, providerUnavailable(retryAfterSeconds), { retryAfterSeconds });
       case 'contradicted':
         return this.toReview(course, call, outcome);
