@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../support/database.js';
 import { childrenOf, untilGone } from '../support/processes.js';
-import { freePorts, startSandbox, type SandboxPorts, type StartedSandbox } from '../support/sandbox.js';
+import {
+  freePorts,
+  PORT_NAMES,
+  startSandbox,
+  type SandboxPorts,
+  type StartedSandbox,
+} from '../support/sandbox.js';
 
 const BOOT_MS = 60_000; // a few seconds by itself; the machine may be busy with other tests
 
@@ -256,15 +262,7 @@ describe('The sandbox refuses in one sentence that names what to set', () => {
     return sandbox.output().trim();
   }
 
-  it.each([
-    'PORT',
-    'WORKER_PORT',
-    'PROVIDER_PORT',
-    'SMTP_PORT',
-    'MAILBOX_PORT',
-    'LAB_PORT',
-    'POSTGRES_PORT',
-  ] as const)('when %s is taken', async (name) => {
+  it.each(PORT_NAMES)('when %s is taken', async (name) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

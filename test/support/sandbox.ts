@@ -3,27 +3,21 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.js';
 
-export interface SandboxPorts {
-  readonly PORT: string;
-  readonly WORKER_PORT: string;
-  readonly PROVIDER_PORT: string;
-  readonly SMTP_PORT: string;
-  readonly MAILBOX_PORT: string;
-  readonly LAB_PORT: string;
-  readonly POSTGRES_PORT: string;
-}
+/** The settings that move the sandbox. */
+export const PORT_NAMES = [
+  'PORT',
+  'WORKER_PORT',
+  'PROVIDER_PORT',
+  'SMTP_PORT',
+  'MAILBOX_PORT',
+  'LAB_PORT',
+  'POSTGRES_PORT',
+] as const;
+
+export type SandboxPorts = Readonly<Record<(typeof PORT_NAMES)[number], string>>;
 
 export async function freePorts(): Promise<SandboxPorts> {
-  const names = [
-    'PORT',
-    'WORKER_PORT',
-    'PROVIDER_PORT',
-    'SMTP_PORT',
-    'MAILBOX_PORT',
-    'LAB_PORT',
-    'POSTGRES_PORT',
-  ];
-  const ports = await Promise.all(names.map(async (name) => [name, String(await freePort())]));
+  const ports = await Promise.all(PORT_NAMES.map(async (name) => [name, String(await freePort())]));
   return Object.fromEntries(ports) as SandboxPorts;
 }
 
