@@ -50,7 +50,8 @@ export default {
     },
     {
       ...only('background-knows-no-job', 'background', ['metrics', 'database', 'config']),
-      comment: 'How a loop starts, stops and wakes is the same for every job, whatever the job does.',
+      comment:
+        'How a loop starts, stops and wakes is the same for every job; so is how rows go that have served: their rooms name them.',
     },
     {
       ...only('http-knows-no-route', 'http', ['metrics', 'database', 'config']),

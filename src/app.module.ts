@@ -26,7 +26,13 @@ import { WebhooksModule, WebhooksRoutes } from './webhooks/webhooks.module.js';
 export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity, RefundEntity];
 
 /** What every process has, whatever its role. */
-const BASE = [DatabaseModule.for(ENTITIES), HttpModule, TenancyModule, IdempotencyModule];
+const base = (config: Config) => [
+  ConfigModule.for(config),
+  DatabaseModule.for({ ...config.database, lease: config.timings.lease }, ENTITIES),
+  HttpModule,
+  TenancyModule,
+  IdempotencyModule.for(config),
+];
 
 /** What answers clients. */
 const API = [
@@ -60,8 +66,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ConfigModule.for(config),
-        ...BASE,
+        ...base(config),
         ...(config.role === 'worker' ? [] : API),
         ...(config.role === 'api' ? [] : WORKER),
       ],

@@ -1,23 +1,11 @@
 import { readEnvironment, type Environment, type Role } from './environment.js';
+import { timingsOf, type Timings } from './timings.js';
 
 /** The secret that the sandbox and the tests use. Anything else must bring its own. */
 export const SANDBOX_SECRET = 'sandbox-only-secret-do-not-use-anywhere-else';
 
 /** What the sandbox's operator signs in with; published, and so refused in production. */
 export const SANDBOX_OPERATOR_TOKEN = 'op_test_operator';
-
-/**
- * The times that hang together, in seconds: each must be shorter than the next, or two owners could act at once.
- * A provider call ends before the request gives up, the request before its lease, the lease before its maximum
- * hold, and the completer waits longest, because a client that retries should always come first.
- */
-export interface Timings {
-  readonly providerTimeout: number;
-  readonly requestDeadline: number;
-  readonly lease: number;
-  readonly maximumHold: number;
-  readonly completerGrace: number;
-}
 
 /** Everything the service was told, checked and typed; an abstract class, so that it is also its Nest token. */
 export abstract class Config {
@@ -32,11 +20,13 @@ export abstract class Config {
     readonly url: URL;
     readonly apiKey: string;
     readonly webhookSecrets: readonly string[];
-    readonly keyPrefix: string;
-    readonly keyWindowHours: number;
     /** After so many calls in a row that failed, it is let alone, but for one call in so many seconds. */
     readonly breaker: { readonly failures: number; readonly openSeconds: number };
   };
+  /** Begins every derived key. */
+  abstract readonly keyPrefix: string;
+  /** How long the provider remembers a derived key. */
+  abstract readonly keyWindowHours: number;
   abstract readonly mail: { readonly smtpUrl: string; readonly from: string };
   abstract readonly hashSecret: string;
   abstract readonly operatorTokens: readonly string[];
@@ -74,14 +64,12 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 function scaleTimings(settings: Environment): Timings {
-  const lease = settings.IDEMPOTENCY_LEASE_SECONDS;
-  return {
-    providerTimeout: settings.PROVIDER_TIMEOUT_SECONDS ?? lease / 3,
-    requestDeadline: settings.REQUEST_DEADLINE_SECONDS ?? (lease * 5) / 6,
-    lease,
-    maximumHold: settings.IDEMPOTENCY_MAX_HOLD_SECONDS ?? lease * 4,
-    completerGrace: settings.COMPLETER_GRACE_SECONDS ?? lease * 10,
-  };
+  return timingsOf(settings.IDEMPOTENCY_LEASE_SECONDS, {
+    providerTimeout: settings.PROVIDER_TIMEOUT_SECONDS,
+    requestDeadline: settings.REQUEST_DEADLINE_SECONDS,
+    maximumHold: settings.IDEMPOTENCY_MAX_HOLD_SECONDS,
+    completerGrace: settings.COMPLETER_GRACE_SECONDS,
+  });
 }
 
 function outOfOrder({
@@ -128,13 +116,13 @@ function toConfig(settings: Environment, timings: Timings): Config {
       url: new URL(settings.STRIPE_API_URL),
       apiKey: settings.STRIPE_API_KEY,
       webhookSecrets: listOf(settings.STRIPE_WEBHOOK_SECRETS),
-      keyPrefix: settings.PROVIDER_KEY_PREFIX,
-      keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
       breaker: {
         failures: settings.PROVIDER_BREAKER_FAILURES,
         openSeconds: settings.PROVIDER_BREAKER_SECONDS,
       },
     },
+    keyPrefix: settings.PROVIDER_KEY_PREFIX,
+    keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     hashSecret: settings.HASH_SECRET,
     operatorTokens: listOf(settings.OPERATOR_TOKENS),

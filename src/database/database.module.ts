@@ -1,6 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { Config } from '../config/config.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { Connection } from './connection.js';
 import { dataSourceOptions } from './data-source.js';
@@ -9,8 +8,14 @@ import { Database } from './transaction.js';
 
 @Module({})
 export class DatabaseModule {
-  /** @param entities what repositories read; they belong to the features, so the composition root names them */
-  static for(entities: DataSourceOptions['entities']): DynamicModule {
+  /**
+   * @param settings the lease, in seconds, bounds how long an answer is waited for
+   * @param entities what repositories read; they belong to the features, so the composition root names them
+   */
+  static for(
+    settings: { readonly url: string; readonly poolSize: number; readonly lease: number },
+    entities: DataSourceOptions['entities'],
+  ): DynamicModule {
     return {
       global: true,
       module: DatabaseModule,
@@ -18,11 +23,8 @@ export class DatabaseModule {
       providers: [
         {
           provide: Database,
-          inject: [Config],
-          useFactory: ({ database, timings: { lease } }: Config) =>
-            new Database(
-              new DataSource(dataSourceOptions({ ...database, lease }, { entities, migrations: [] })),
-            ),
+          useFactory: () =>
+            new Database(new DataSource(dataSourceOptions(settings, { entities, migrations: [] }))),
         },
         Connection,
         PoolMetrics,

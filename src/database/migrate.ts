@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { Timings } from '../config/config.js';
+import type { Timings } from '../config/timings.js';
 import { dataSourceOptions } from './data-source.js';
 import { migrations } from './schema.js';
 import { sessionTimeouts } from './timeouts.js';

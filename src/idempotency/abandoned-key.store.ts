@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import { dueTenants } from '../database/due-tenants.js';
 import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
+import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 
@@ -27,11 +27,11 @@ export class AbandonedKeyStore {
 
   constructor(
     private readonly database: Database,
-    config: Config,
+    settings: EngineSettings,
   ) {
-    this.lease = config.timings.lease;
-    this.windowHours = config.provider.keyWindowHours;
-    this.maxTries = config.completerMaxTries;
+    this.lease = settings.timings.lease;
+    this.windowHours = settings.keyWindowHours;
+    this.maxTries = settings.completerMaxTries;
   }
 
   async tenantsWithDueKeys(): Promise<string[]> {

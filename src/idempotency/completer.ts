@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { inParallel } from '../background/in-parallel.js';
-import { Config } from '../config/config.js';
 import type { Tx } from '../database/transaction.js';
 import { AbandonedKeyStore, type AbandonedKey } from './abandoned-key.store.js';
 import { Attempt } from './attempt.js';
 import { Course } from './course.js';
+import { EngineSettings } from './engine-settings.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import type { AnyOperation, Reply } from './operation.js';
 import { OperationRunner } from './operation-runner.js';
@@ -43,7 +43,7 @@ export class Completer {
     private readonly operations: Operations,
     private readonly runner: OperationRunner,
     private readonly reviews: Reviews,
-    private readonly config: Config,
+    private readonly settings: EngineSettings,
   ) {}
 
   async runOnce(signal: AbortSignal = new AbortController().signal): Promise<CompleterCounts> {
@@ -76,9 +76,9 @@ export class Completer {
   private async complete(row: AbandonedKey, attempt: Attempt): Promise<End> {
     try {
       const operation = this.operations.find(row.operation);
-      const course = operation && new Course(operation, attempt, {}, this.config);
+      const course = operation && new Course(operation, attempt, {}, this.settings);
       if (!course?.phaseAt(row.recovery_point)) return await this.unrecognised(row, attempt);
-      if (row.doubtful_tries >= this.config.completerMaxTries) return await this.usedUp(row, course);
+      if (row.doubtful_tries >= this.settings.completerMaxTries) return await this.usedUp(row, course);
       return await this.run(course.operation, attempt);
     } catch (error) {
       if (error instanceof LeaseLost) return 'lost';
@@ -88,7 +88,7 @@ export class Completer {
   }
 
   private async run(operation: AnyOperation, attempt: Attempt): Promise<End> {
-    const { requestDeadline } = this.config.timings;
+    const { requestDeadline } = this.settings.timings;
     try {
       await this.withinHold(
         this.runner.run(operation, attempt, {
@@ -107,7 +107,7 @@ export class Completer {
   private async withinHold(run: Promise<Reply>): Promise<Reply> {
     const settled = new AbortController();
     const options = { ref: false, signal: settled.signal };
-    const limit = sleep(this.config.timings.maximumHold * 1_000, undefined, options).then(() => {
+    const limit = sleep(this.settings.timings.maximumHold * 1_000, undefined, options).then(() => {
       throw new LeaseLost();
     });
     try {

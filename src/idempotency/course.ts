@@ -1,7 +1,7 @@
 import type { Tx } from '../database/transaction.js';
-import type { Config } from '../config/config.js';
 import type { Attempt } from './attempt.js';
 import { deriveKey } from './derived-key.js';
+import type { EngineSettings } from './engine-settings.js';
 import type { Fault } from './fault-points.js';
 import type {
   AnyNext,
@@ -82,7 +82,7 @@ export class Course {
     readonly operation: AnyOperation,
     readonly attempt: Attempt,
     readonly options: RunOptions,
-    private readonly config: Config,
+    private readonly settings: EngineSettings,
   ) {
     this.known = options.known;
   }
@@ -116,6 +116,6 @@ export class Course {
   }
 
   derivedKey(step: string): string {
-    return deriveKey(this.config, this.attempt.execution.id, step);
+    return deriveKey(this.settings, this.attempt.execution.id, step);
   }
 }

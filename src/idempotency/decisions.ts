@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Outcome } from './course.js';
+import { EngineSettings } from './engine-settings.js';
 import { heldKey, type HeldKey } from './held-key.js';
 import { isLive } from './idempotency-key.row.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
@@ -36,7 +36,7 @@ export class Decisions {
     private readonly keys: IdempotencyKeyStore,
     private readonly operations: Operations,
     private readonly resumer: Resumer,
-    private readonly config: Config,
+    private readonly settings: EngineSettings,
   ) {}
 
   /** What decisions about this kind of subject set off. Where nothing is, a review asks for no more than an answer. */
@@ -80,7 +80,7 @@ export class Decisions {
     if (key === null) return undefined;
     const row = await this.keys.find(tenantId, key);
     if (row?.id !== subjectId || row.status !== 'review') return undefined;
-    return heldKey({ tenantId, key }, row, this.operations.find(row.operation), this.config);
+    return heldKey({ tenantId, key }, row, this.operations.find(row.operation), this.settings);
   }
 
   private async setFree(tx: Tx, held: HeldKey, known: Outcome | undefined): Promise<void> {
@@ -93,7 +93,7 @@ export class Decisions {
   private async carryOut({ tenantId, key, subjectId }: DecidedReview): Promise<void> {
     const row = key === null ? undefined : await this.keys.find(tenantId, key);
     if (key === null || row?.id !== subjectId || row.status !== 'in_progress' || isLive(row)) return;
-    const deadline = performance.now() + this.config.timings.requestDeadline * 1_000;
+    const deadline = performance.now() + this.settings.timings.requestDeadline * 1_000;
     await this.resumer.resume(tenantId, key, row, { deadline });
   }
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../database/transaction.js';
-import type { Config } from '../config/config.js';
 import { Attempt } from './attempt.js';
 import { Course, type Foreign } from './course.js';
+import type { EngineSettings } from './engine-settings.js';
 import type { KeyRow } from './idempotency-key.row.js';
 import type { AnyOperation } from './operation.js';
 
@@ -23,9 +23,9 @@ export function heldKey(
   { tenantId, key }: { readonly tenantId: string; readonly key: string },
   row: KeyRow,
   operation: AnyOperation | undefined,
-  config: Config,
+  settings: EngineSettings,
 ): HeldKey {
-  const course = operation && new Course(operation, Attempt.resumed(tenantId, key, row, 0), {}, config);
+  const course = operation && new Course(operation, Attempt.resumed(tenantId, key, row, 0), {}, settings);
   const phase = course?.phaseAt(row.recovery_point);
   const call = phase?.kind === 'foreign' ? phase : undefined;
   return {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import { Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt, Claim } from './attempt.js';
 import type { EarlyEnd } from './course.js';
+import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
@@ -28,12 +28,12 @@ export class IdempotencyKeyStore {
 
   constructor(
     private readonly database: Database,
-    config: Config,
+    settings: EngineSettings,
   ) {
-    this.lease = config.timings.lease;
-    this.grace = config.timings.completerGrace;
-    this.retentionHours = config.retentionHours;
-    this.windowHours = config.provider.keyWindowHours;
+    this.lease = settings.timings.lease;
+    this.grace = settings.timings.completerGrace;
+    this.retentionHours = settings.retentionHours;
+    this.windowHours = settings.keyWindowHours;
   }
 
   async find(tenantId: string, key: string): Promise<KeyRow | undefined> {

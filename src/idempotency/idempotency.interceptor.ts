@@ -4,9 +4,9 @@ import { ModuleRef, Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, of, type Observable } from 'rxjs';
 import { typeid } from 'typeid-js';
-import { Config } from '../config/config.js';
 import { Attempt } from './attempt.js';
 import type { RunOptions } from './course.js';
+import { EngineSettings } from './engine-settings.js';
 import { Fault } from './fault-points.js';
 import { differences, fingerprint, type Fingerprint } from './fingerprint.js';
 import { hasExpired, isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
@@ -62,7 +62,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     private readonly modules: ModuleRef,
     private readonly reflector: Reflector,
     private readonly metrics: KeyMetrics,
-    private readonly config: Config,
+    private readonly settings: EngineSettings,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<undefined>> {
@@ -86,7 +86,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       tenantId: tenant.id,
       key,
       requestId: request.id,
-      fingerprint: fingerprint(request, this.config.hashSecret, route.notFingerprinted),
+      fingerprint: fingerprint(request, this.settings.hashSecret, route.notFingerprinted),
       operation,
       options: this.options(request, operation),
       input: () => (input ??= lastValueFrom(next.handle())),
@@ -94,8 +94,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   private options(request: FastifyRequest, operation: AnyOperation): RunOptions {
-    const deadline = performance.now() + this.config.timings.requestDeadline * 1_000;
-    const header = this.config.faults ? request.headers['sandbox-fault'] : undefined;
+    const deadline = performance.now() + this.settings.timings.requestDeadline * 1_000;
+    const header = this.settings.faults ? request.headers['sandbox-fault'] : undefined;
     if (typeof header !== 'string') return { deadline };
     return { deadline, fault: Fault.parse(header, operation), loseReply: () => request.raw.socket.destroy() };
   }

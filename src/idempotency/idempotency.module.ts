@@ -1,6 +1,10 @@
-import { Global, Module } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ReaperModule } from '../background/reaper.module.js';
+import { Reaper } from '../background/reaper.js';
 import { AttemptKeeper } from './attempt-keeper.js';
 import { Decisions } from './decisions.js';
+import { EngineSettings } from './engine-settings.js';
+import { EXPIRED_KEYS } from './expired-keys.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { KeyBacklog } from './key-backlog.js';
 import { KeyMetrics } from './key-metrics.js';
@@ -13,8 +17,8 @@ import { ReviewStore } from './review.store.js';
 import { Reviews } from './reviews.js';
 
 /** The engine. Global, as `@Idempotent()` needs its parts in whichever module the controller is. */
-@Global()
 @Module({
+  imports: [ReaperModule],
   providers: [
     AttemptKeeper,
     IdempotencyKeyStore,
@@ -40,4 +44,17 @@ import { Reviews } from './reviews.js';
     Decisions,
   ],
 })
-export class IdempotencyModule {}
+export class IdempotencyModule {
+  constructor(reaper: Reaper) {
+    reaper.register(EXPIRED_KEYS);
+  }
+
+  static for(settings: EngineSettings): DynamicModule {
+    return {
+      module: IdempotencyModule,
+      global: true,
+      providers: [{ provide: EngineSettings, useValue: settings }],
+      exports: [EngineSettings],
+    };
+  }
+}

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import type { Attempt } from './attempt.js';
+import { EngineSettings } from './engine-settings.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 
 /**
@@ -16,11 +16,11 @@ export class LeaseKeeper implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly store: IdempotencyKeyStore,
-    private readonly config: Config,
+    private readonly settings: EngineSettings,
   ) {}
 
   onModuleInit(): void {
-    this.timer = setInterval(() => void this.renewAll(), (this.config.timings.lease * 1_000) / 3);
+    this.timer = setInterval(() => void this.renewAll(), (this.settings.timings.lease * 1_000) / 3);
     this.timer.unref();
   }
 
@@ -54,7 +54,7 @@ export class LeaseKeeper implements OnModuleInit, OnApplicationShutdown {
 
   /** Not brand new, and within the maximum hold; most requests end before the first renewal. */
   private isDue(attempt: Attempt): boolean {
-    const { lease, maximumHold } = this.config.timings;
+    const { lease, maximumHold } = this.settings.timings;
     const heldFor = (performance.now() - attempt.startedAt) / 1_000;
     return attempt.unclaimed === undefined && heldFor >= lease / 6 && heldFor < maximumHold;
   }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { Config } from '../config/config.js';
 import { Database, type Tx } from '../database/transaction.js';
 import { ask } from './ask.js';
 import { AttemptKeeper } from './attempt-keeper.js';
@@ -13,6 +12,7 @@ import {
   type Release,
   type RunOptions,
 } from './course.js';
+import { EngineSettings } from './engine-settings.js';
 import { GiveUp, interrupted } from './give-up.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { LocalWork } from './local-work.js';
@@ -36,7 +36,7 @@ export class OperationRunner {
     private readonly localWork: LocalWork,
     private readonly attempts: AttemptKeeper,
     private readonly reviews: Reviews,
-    private readonly config: Config,
+    private readonly settings: EngineSettings,
   ) {}
 
   /**
@@ -44,7 +44,7 @@ export class OperationRunner {
    *   Whatever a phase threw before the first commit.
    */
   async run(operation: AnyOperation, attempt: Attempt, options: RunOptions = {}): Promise<Reply> {
-    const course = new Course(operation, attempt, options, this.config);
+    const course = new Course(operation, attempt, options, this.settings);
     return await this.attempts.keep(course, () => this.finish(course));
   }
 
@@ -90,7 +90,7 @@ export class OperationRunner {
    * that a failing phase never takes its predecessors down: a charge that was made is recorded whatever comes next.
    */
   private async joined(course: Course, first: LocalStep): Promise<Reply | undefined> {
-    const stretch = new Stretch(course, first, !this.config.commitEveryPhase);
+    const stretch = new Stretch(course, first, !this.settings.commitEveryPhase);
     try {
       return await this.commit(course, stretch);
     } catch (error) {
@@ -147,13 +147,13 @@ export class OperationRunner {
 
   /** For one more call to the other system, before the client is told to come back. */
   private hasTime({ options: { deadline = Infinity } }: Course): boolean {
-    return performance.now() + this.config.timings.providerTimeout * 1_000 < deadline;
+    return performance.now() + this.settings.timings.providerTimeout * 1_000 < deadline;
   }
 
   /** A process that was stopped for a while asks the database whether it still holds the key, before it acts. */
   private async checkLease(attempt: Attempt): Promise<void> {
     const askedAt = performance.now();
-    if (askedAt - attempt.leasedAt < this.config.timings.lease * 500) return;
+    if (askedAt - attempt.leasedAt < this.settings.timings.lease * 500) return;
     if (!(await this.store.hold(attempt))) throw new LeaseLost();
     attempt.leasedAt = askedAt;
   }
@@ -217,7 +217,7 @@ export class OperationRunner {
 
   private async stall(attempt: Attempt): Promise<void> {
     this.attempts.letGo(attempt);
-    await sleep(this.config.timings.lease * 2_000);
+    await sleep(this.settings.timings.lease * 2_000);
   }
 }
 

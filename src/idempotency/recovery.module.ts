@@ -2,16 +2,16 @@ import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } f
 import { BackgroundLoop } from '../background/background-loop.js';
 import { BackgroundModule } from '../background/background.module.js';
 import { LoopMetrics } from '../background/loop-metrics.js';
+import { ReaperModule } from '../background/reaper.module.js';
+import { Reaper } from '../background/reaper.js';
 import { AbandonedKeyStore } from './abandoned-key.store.js';
 import { Completer } from './completer.js';
-import { Reaper } from './reaper.js';
-import { ReaperStore } from './reaper.store.js';
 
 /** Nothing waits for the reaper: what has expired counts as absent whether it is there or not. */
 const REAPER_IDLE_MS = 60_000;
 
 /** The completer and the reaper at work, for the worker role. */
-@Module({ imports: [BackgroundModule], providers: [AbandonedKeyStore, Completer, ReaperStore, Reaper] })
+@Module({ imports: [BackgroundModule, ReaperModule], providers: [AbandonedKeyStore, Completer] })
 export class RecoveryModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly loops: readonly BackgroundLoop[];
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Completer } from '../../src/idempotency/completer.js';
-import { Reaper } from '../../src/idempotency/reaper.js';
+import { Reaper } from '../../src/background/reaper.js';
 import { post } from '../support/checkout.js';
 import { openEventShop, type EventShop } from '../support/event-shop.js';
 import { decideReview, heldCheckout, OPERATORS, type Held } from '../support/operator.js';

@@ -20,7 +20,13 @@ class Parts {
   static of(config: Config, ...modules: Type[]): DynamicModule {
     return {
       module: Parts,
-      imports: [ConfigModule.for(config), DatabaseModule.for([]), OutboxModule, ReceiptsModule, ...modules],
+      imports: [
+        ConfigModule.for(config),
+        DatabaseModule.for({ ...config.database, lease: config.timings.lease }, []),
+        OutboxModule,
+        ReceiptsModule,
+        ...modules,
+      ],
     };
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Reaper } from '../../src/idempotency/reaper.js';
+import { Reaper } from '../../src/background/reaper.js';
 import { DeadLetters } from '../../src/outbox/dead-letters.js';
 import { MessageHandlers } from '../../src/outbox/delivery.js';
 import { OutboxStore } from '../../src/outbox/outbox.store.js';

@@ -1,6 +1,6 @@
 import { Reconciler } from '../../src/charges/reconciler.js';
 import { Completer } from '../../src/idempotency/completer.js';
-import { Reaper } from '../../src/idempotency/reaper.js';
+import { Reaper } from '../../src/background/reaper.js';
 import { InboxConsumer } from '../../src/inbox/inbox-consumer.js';
 import { MessageHandlers } from '../../src/outbox/delivery.js';
 import { OutboxStore } from '../../src/outbox/outbox.store.js';

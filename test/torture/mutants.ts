@@ -39,9 +39,9 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
   ],
   'reaper-that-ignores-status': [
     [
-      'idempotency/reaper.store.js',
-      "since: 'expires_at',\n    served: \"status = 'finished'\",\n    only: `",
-      "since: 'next_run_at',\n    served: 'true',\n    only: `(expires_at IS NULL OR expires_at <= now()) AND ",
+      'idempotency/expired-keys.js',
+      "since: 'expires_at',\n        served: \"status = 'finished'\",\n        only: `",
+      "since: 'next_run_at',\n        served: 'true',\n        only: `(expires_at IS NULL OR expires_at <= now()) AND ",
     ],
     ['idempotency/recovery.module.js', '60_000', '500'], // a round a minute would take long to meet a key
   ],

@@ -1,0 +1,56 @@
+import { statement, type Statement } from '../database/transaction.js';
+
+/** Rows that have served, and how they are found and deleted. */
+export interface Served {
+  /** Tenants that have some. $1 days, $2 this process's clock. */
+  readonly tenants: Statement;
+  /** Deletes one batch of a tenant, the oldest first. $1 tenant, $2 days, $3 this process's clock. */
+  readonly remove: Statement;
+}
+
+interface Reaping {
+  readonly table: string;
+  readonly key: string;
+  /** When it had served; null until then. Leads, after the tenant, a partial index on `served`. */
+  readonly since: string;
+  readonly served: string;
+  /** What else must hold of the `candidate`. */
+  readonly only?: string;
+}
+
+/** Small, so that no transaction holds many locks. Not a parameter: plans that are kept would guess at it, too high. */
+const BATCH = 500;
+
+/**
+ * Hops from tenant to tenant along the index, and deletes from its old end. A row that somebody has locked is skipped:
+ * it is being claimed anew, or another reaper has it. Every time in it is the database's, but what is old must be so by
+ * this process's clock too: one of them may have jumped ahead, and what is deleted does not come back.
+ */
+export function reaping({ table, key, since, served, only = 'true' }: Reaping): Served {
+  const before = (days: string, clock: string) =>
+    `${since} <= least(now(), ${clock}::timestamptz) - make_interval(days => ${days})`;
+  return {
+    tenants: statement(
+      `reap_tenants_${table}`,
+      `WITH RECURSIVE oldest AS (
+         (SELECT tenant_id, ${since} FROM ${table} WHERE ${served} ORDER BY tenant_id, ${since} LIMIT 1)
+         UNION ALL
+         SELECT following.* FROM oldest, LATERAL (
+           SELECT tenant_id, ${since} FROM ${table} WHERE ${served} AND tenant_id > oldest.tenant_id
+            ORDER BY tenant_id, ${since} LIMIT 1) AS following
+       )
+       SELECT tenant_id AS "tenantId" FROM oldest WHERE ${before('$1', '$2')}`,
+    ),
+    remove: statement(
+      `reap_${table}`,
+      `WITH served AS MATERIALIZED (
+         SELECT tenant_id, ${key} FROM ${table} AS candidate
+          WHERE tenant_id = $1 AND ${served} AND ${before('$2', '$3')} AND ${only}
+          ORDER BY ${since} LIMIT ${BATCH}
+          FOR UPDATE SKIP LOCKED
+       )
+       DELETE FROM ${table} WHERE (tenant_id, ${key}) IN (SELECT tenant_id, ${key} FROM served)
+       RETURNING 1`,
+    ),
+  };
+}
