@@ -45,7 +45,7 @@ class NaiveCheckouts {
         charge,
       );
     });
-    const request = chargeRequest(tenantId, charge, body.paymentMethod);
+    const request = chargeRequest(tenantId, charge, body.paymentMethod, config.paymentReturnUrl);
     const outcome = (await this.payments.charge(request, derivedKey)) as SettledOutcome;
     const paid = settled(charge, outcome);
     await this.database.transaction(async (tx) => {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
 import {
   atomicPhase,
   foreignCall,
@@ -40,6 +41,7 @@ export class ChargeOrder {
   constructor(
     private readonly payments: PaymentProvider,
     private readonly outbox: Outbox,
+    private readonly config: Config,
   ) {}
 
   readonly operation = operation<ChargeOrderInput, ChargeOrderPoints>('charge_order', {
@@ -53,7 +55,7 @@ export class ChargeOrder {
       const charge = newCharge(order);
       const inserted = await insertCharge(tx, run, charge);
       if (inserted === 0) throw orderPaymentInProgress(orderId); // may end in a decline: not stored, ask again
-      const request = chargeRequest(run.tenantId, charge, paymentMethod);
+      const request = chargeRequest(run.tenantId, charge, paymentMethod, this.config.paymentReturnUrl);
       return recoveryPoint('charge_intended', { order, charge }, request);
     }),
 

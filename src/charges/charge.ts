@@ -87,9 +87,13 @@ export const PAYMENT_FAILED = {
 } as const satisfies SettledOutcome;
 
 /** What the provider is asked; frozen with the recovery point before the call. */
-export function chargeRequest(tenantId: string, charge: Charge, paymentMethod: string): ChargeRequest {
-  const { id: chargeId, orderId, amount, currency } = charge;
-  return { tenantId, orderId, chargeId, amount, currency, paymentMethod };
+export function chargeRequest(
+  tenantId: string,
+  { id: chargeId, orderId, amount, currency }: Charge,
+  paymentMethod: string,
+  returnUrl: string,
+): ChargeRequest {
+  return { tenantId, orderId, chargeId, amount, currency, paymentMethod, returnUrl };
 }
 
 /** The charge as clients see it. */

@@ -64,7 +64,8 @@ export class Checkout {
 
       const charge = newCharge(order);
       insertFirstCharge(tx, run, charge);
-      const request = chargeRequest(run.tenantId, charge, run.input.paymentMethod);
+      const { paymentReturnUrl } = this.config;
+      const request = chargeRequest(run.tenantId, charge, run.input.paymentMethod, paymentReturnUrl);
       return recoveryPoint('order_created', { order, charge }, request);
     }),
 

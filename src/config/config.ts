@@ -7,6 +7,9 @@ export const SANDBOX_SECRET = 'sandbox-only-secret-do-not-use-anywhere-else';
 /** What the sandbox's operator signs in with; published, and so refused in production. */
 export const SANDBOX_OPERATOR_TOKEN = 'op_test_operator';
 
+/** Where customers come back to in the sandbox; nobody's page, and so refused in production. */
+const SANDBOX_RETURN_URL = 'https://example.com/';
+
 /** Everything the service was told, checked and typed; an abstract class, so that it is also its Nest token. */
 export abstract class Config {
   abstract readonly production: boolean;
@@ -23,6 +26,8 @@ export abstract class Config {
     /** After so many calls in a row that failed, it is let alone, but for one call in so many seconds. */
     readonly breaker: { readonly failures: number; readonly openSeconds: number };
   };
+  /** Where customers come back to after an authentication at their bank. */
+  abstract readonly paymentReturnUrl: string;
   /** Begins every derived key. */
   abstract readonly keyPrefix: string;
   /** How long the provider remembers a derived key. */
@@ -97,10 +102,17 @@ function unsafeInProduction(settings: Environment): string[] {
     ...(settings.HASH_SECRET === SANDBOX_SECRET
       ? ["HASH_SECRET is the sandbox's: set one of your own when NODE_ENV=production"]
       : []),
+    ...(isPageForCustomers(settings.PAYMENT_RETURN_URL)
+      ? []
+      : ['PAYMENT_RETURN_URL must be a page of yours, https://…, when NODE_ENV=production']),
     ...(listOf(settings.OPERATOR_TOKENS).includes(SANDBOX_OPERATOR_TOKEN)
       ? ["OPERATOR_TOKENS has the sandbox's: take it out when NODE_ENV=production"]
       : []),
   ];
+}
+
+function isPageForCustomers(url: string): boolean {
+  return url !== SANDBOX_RETURN_URL && url.startsWith('https:');
 }
 
 function toConfig(settings: Environment, timings: Timings): Config {
@@ -121,6 +133,7 @@ function toConfig(settings: Environment, timings: Timings): Config {
         openSeconds: settings.PROVIDER_BREAKER_SECONDS,
       },
     },
+    paymentReturnUrl: settings.PAYMENT_RETURN_URL,
     keyPrefix: settings.PROVIDER_KEY_PREFIX,
     keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },

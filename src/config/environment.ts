@@ -35,6 +35,7 @@ export class Environment {
   @IsUrlLike('https://api.stripe.com', 'http', 'https') STRIPE_API_URL!: string;
   @IsString() @MinLength(1) STRIPE_API_KEY!: string;
   @IsString() STRIPE_WEBHOOK_SECRETS = '';
+  @IsUrlLike('https://shop.example/paid', 'http', 'https') PAYMENT_RETURN_URL = 'https://example.com/';
   @Matches(/^[a-z0-9_-]{1,32}$/, { message: 'PROVIDER_KEY_PREFIX must be 1 to 32 of a-z, 0-9, _ and -' })
   PROVIDER_KEY_PREFIX!: string;
 

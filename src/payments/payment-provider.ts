@@ -13,7 +13,7 @@ export interface ChargeRequest {
   /** A token such as `pm_card_visa`; never a card number. */
   readonly paymentMethod: string;
   /** Where the customer comes back to after an authentication at the bank; frozen like all the rest. */
-  readonly returnUrl?: string;
+  readonly returnUrl: string;
 }
 
 /** What identifies a charge at the provider, and what the provider must say of it. */

@@ -1,9 +1,6 @@
 import type Stripe from 'stripe';
 import type { ChargeRequest, ChargeTerms, RefundRequest } from './payment-provider.js';
 
-/** Where banks send the customer when the request names no page; Stripe wants one for every redirect. */
-const DEFAULT_RETURN_URL = 'https://example.com/';
-
 /**
  * What is sent for a charge, in an order that depends on nothing: a retry under the same derived key must repeat
  * every parameter, or Stripe refuses it.
@@ -18,7 +15,7 @@ export function chargeParameters(request: ChargeRequest): Stripe.PaymentIntentCr
     payment_method: request.paymentMethod,
     confirm: true,
     automatic_payment_methods: { enabled: true },
-    return_url: request.returnUrl ?? DEFAULT_RETURN_URL,
+    return_url: request.returnUrl,
     metadata: chargeMetadata(request),
   };
 }

@@ -97,6 +97,26 @@ describe('A payment that the customer must authenticate', () => {
     expect([other.status, other.body.code]).toEqual([409, 'order_payment_in_progress']);
   });
 
+  it('leads back to the page that was set when it was begun, also where a retry meets another setting', async () => {
+    const [key, body] = [randomUUID(), checkoutBody(NEEDS_ACTION)];
+    const underSetting = async (PAYMENT_RETURN_URL: string) => {
+      const { db, provider } = shop;
+      const settings = { databaseUrl: db.url, providerUrl: provider.url, ROLE: 'api', PAYMENT_RETURN_URL };
+      const api = await startApi(settings);
+      return post(`${api.url}/v1/checkouts`, body, { key }).finally(() => api.stop());
+    };
+    await shop.provider.fault('drop_after', { times: 2 });
+    await shop.provider.fault('search_down', { times: 1 });
+    expect((await underSetting('https://shop.example/before')).body.code).toBe('outcome_unknown');
+
+    const answer = await underSetting('https://shop.example/after'); // other bytes would be another request: a review
+    expect(answer.status).toBe(201);
+    const intent = await intentOf(shop.provider, answer.body.charge.id);
+    expect(intent).toMatchObject({
+      next_action: { redirect_to_url: { return_url: 'https://shop.example/before' } },
+    });
+  });
+
   it('is finished by the webhook: order paid, ledger row, receipt; and its key still replays the first answer', async () => {
     const key = randomUUID();
     const answer = await checkout(NEEDS_ACTION, key);

@@ -70,6 +70,7 @@ describe('The configuration', () => {
     const wrong = {
       ...ENOUGH,
       NODE_ENV: 'production',
+      PAYMENT_RETURN_URL: 'http://shop.example/paid',
       PORT: 'http',
       LOG_LEVEL: 'loud',
       DATABASE_URL: 'localhost:5432',
@@ -86,6 +87,7 @@ describe('The configuration', () => {
       'COMMIT_EVERY_PHASE',
       'REQUEST_DEADLINE_SECONDS',
       'FAULTS',
+      'PAYMENT_RETURN_URL',
     ]);
   });
 
@@ -105,11 +107,13 @@ describe('The configuration', () => {
       FAULTS: 'on',
       HASH_SECRET: SANDBOX_SECRET,
       OPERATOR_TOKENS: `op_of_ada_0123456, ${SANDBOX_OPERATOR_TOKEN}`,
+      PAYMENT_RETURN_URL: '',
     };
     expect(problemsOf({ ...risky, NODE_ENV: 'development' })).toEqual([]);
     expect(problemsOf({ ...risky, NODE_ENV: 'production' })).toEqual([
       expect.stringContaining('FAULTS'),
       expect.stringContaining('HASH_SECRET'),
+      expect.stringContaining('PAYMENT_RETURN_URL'),
       expect.stringContaining('OPERATOR_TOKENS'),
     ]);
   });

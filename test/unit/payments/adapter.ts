@@ -37,6 +37,7 @@ export function chargeRequest(changes: Partial<ChargeRequest> = {}): ChargeReque
     amount: 1234,
     currency: 'eur',
     paymentMethod: 'pm_card_visa',
+    returnUrl: 'https://shop.example/paid',
     ...changes,
   };
 }
