@@ -1,13 +1,13 @@
 /**
  * Imports run one way:
  *
- *   main, app.module → operator, webhooks, checkout, keys → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
+ *   main, app.module → operator → erasure, webhooks, checkout, keys → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
  *                    → tenancy → background, database, http → metrics → config
  *
  * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
  * runs the other way.
  */
-const CONSUMERS = 'operator|checkout|keys|webhooks|orders|charges|refunds';
+const CONSUMERS = 'operator|erasure|checkout|keys|webhooks|orders|charges|refunds';
 const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts';
 
 /** `only('ledger', ['database'])`: src/ledger may import itself and src/database, and nothing else of ours. */
@@ -115,6 +115,14 @@ export default {
       severity: 'error',
       from: { path: '^src/(checkout|orders|charges|refunds)/' },
       to: { path: '^src/operator/' },
+    },
+    {
+      name: 'erasure-is-asked-for-not-imported',
+      comment:
+        'Where each table holds something of a person is gathered in one room; only operators ask it to act.',
+      severity: 'error',
+      from: { path: `^src/(${CONSUMERS}|${PARTS})/`, pathNot: '^src/(erasure|operator)/' },
+      to: { path: '^src/erasure/' },
     },
     {
       name: 'checkout-is-composed-not-imported',

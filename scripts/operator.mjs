@@ -7,14 +7,16 @@
  *   npm run operator -- dead-letters                             messages that were given up
  *   npm run operator -- requeue <message>                        delivers one after all
  *   npm run operator -- purge <message>                          deletes one for good
+ *   npm run operator -- erase <tenant> <address or order>        what is held of a person, and what stands in the way
+ *   npm run operator -- erase <tenant> <address or order> --yes  erases it [--also externalRef,items]
  *
  * --json prints what the API answered; --limit and --cursor page through a list.
- * OPERATOR_URL and OPERATOR_TOKEN say where, and who is asking; without them it is the sandbox of `npm start`.
+ * OPERATOR_URL and OPERATOR_TOKEN say where, and who is asking; without them it is the sandbox of `npm start`, on PORT.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
-const URL_DEFAULT = 'http://localhost:3000';
+const SANDBOX_URL = `http://localhost:${process.env.PORT || 3000}`;
 const SANDBOX_TOKEN = 'op_test_operator';
 
 const COMMANDS = {
@@ -24,6 +26,7 @@ const COMMANDS = {
   'dead-letters': () => list('dead-letters', ['limit', 'cursor'], letter),
   requeue: (id) => act('POST', `dead-letters/${name(id)}/requeue`, letter),
   purge: (id) => act('DELETE', `dead-letters/${name(id)}`, () => `${id} is deleted`),
+  erase: (tenantId, who) => erase(tenantId, who),
 };
 
 const { values: options, positionals } = parse();
@@ -43,7 +46,10 @@ function parse() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { status: text, limit: text, cursor: text, note: text, json: flag, help: flag },
+      options: {
+        ...{ status: text, limit: text, cursor: text, note: text, also: text },
+        ...{ yes: flag, json: flag, help: flag },
+      },
     });
   } catch (error) {
     console.error(error.message);
@@ -67,9 +73,18 @@ async function act(method, path, describe, body) {
   else if (answer) print(answer);
 }
 
+function erase(
+  tenantId,
+  who = fail('Whose data? A tenant, and the address or one order of their customer.'),
+) {
+  const also = options.also?.split(',');
+  const body = { tenantId, ...(who.includes('@') ? { email: who } : { orderId: who }), also };
+  return act('POST', options.yes ? 'erasures' : 'erasures/preview', erasure, body);
+}
+
 /** @throws Error with one sentence for the person who asked */
 async function ask(method, path, body) {
-  const url = process.env.OPERATOR_URL || URL_DEFAULT;
+  const url = process.env.OPERATOR_URL || SANDBOX_URL;
   const answer = await fetch(`${url}/v1/operator/${path}`, {
     method,
     headers: {
@@ -87,8 +102,8 @@ async function ask(method, path, body) {
 
 function problemIn(text) {
   try {
-    const { code, detail } = JSON.parse(text);
-    return `${code}: ${detail}`;
+    const { code, detail, obstacles = [] } = JSON.parse(text);
+    return [`${code}: ${detail}`, ...obstacles.map(obstacle)].join('\n');
   } catch {
     return text.slice(0, 200);
   }
@@ -103,14 +118,28 @@ function review({ id, tenantId, subject, reason, key, charge, evidence, ...rest 
       `  key      ${key.status} at ${key.recoveryPoint}, ${key.attempts} attempts, last error: ${key.lastError}`,
     charge &&
       `  charge   ${charge.id} of ${charge.orderId}: ${charge.status}, ${charge.amount} ${charge.currency}`,
-    `  provider ${evidence.providerId ?? 'id unknown'}; derived key ${evidence.derivedKey ?? 'none'}`,
+    `  provider ${evidence.providerId ?? evidence.provider?.providerId ?? 'id unknown'}; derived key ${evidence.derivedKey ?? 'none'}`,
     evidence.lastError && `  error    ${evidence.lastError}`,
-    evidence.differs && `  differs  ${evidence.differs}`,
+    ...known(evidence),
     ...evidence.timeline.map(({ at, what }) => `  ${at}  ${what}`),
     rest.note && `  note     ${rest.note}`,
   ]
     .filter(Boolean)
     .join('\n');
+}
+
+/** What else is known, whatever it is: a person decides by it. */
+function known(evidence) {
+  return flat(evidence)
+    .filter(([name]) => !/^(providerId|derivedKey|lastError|timeline)\b/.test(name))
+    .map(([name, value]) => `  ${name} ${value}`);
+}
+
+/** Every value that is no object, by its path: `provider.outcome.status`. */
+function flat(object, path = '') {
+  return Object.entries(object).flatMap(([name, value]) =>
+    value && typeof value === 'object' ? flat(value, `${path}${name}.`) : [[path + name, value]],
+  );
 }
 
 function decided({ id, decision, providerId, decidedBy, decidedAt, note }) {
@@ -125,6 +154,28 @@ function letter({ id, tenantId, topic, dedupeKey, attempts, lastError, createdAt
     `  names    ${dedupeKey}`,
     `  staged   ${createdAt}, ${attempts} attempts, last error: ${lastError}`,
   ].join('\n');
+}
+
+function erasure({ orders, obstacles, notesToRead, ...counts }) {
+  const held = Object.entries(counts).flatMap(([what, count]) =>
+    typeof count === 'number' ? `${count} ${what}` : [],
+  );
+  return [
+    ...orders.map(
+      ({ id, status, createdAt, keepsExternalRef, erasedAt, erasedBy }) =>
+        `${id}  ${status} of ${createdAt}  ${erasedAt ? `erased at ${erasedAt} by ${erasedBy}` : 'not erased'}${keepsExternalRef ? '; keeps its externalRef' : ''}`,
+    ),
+    `  ${options.yes ? 'erased' : 'holds'}    ${held.join(', ')}`,
+    notesToRead.length > 0 && `  read     the notes of ${notesToRead.join(', ')}: they stay as they are`,
+    ...obstacles.map(obstacle),
+    !options.yes && (obstacles.length > 0 ? 'Not yet.' : 'Nothing is in the way: --yes erases it.'),
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
+function obstacle({ kind, id, status, waitFor }) {
+  return `  in the way: ${kind} ${id} is ${status}, and waits for ${waitFor}`;
 }
 
 /** What the comment at the top of this file says. */

@@ -294,6 +294,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/erasures/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What would be erased, and what stands in the way. Changes nothing. */
+        post: operations["erasures.preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Erases all of it or nothing, and says what. Naturally idempotent: what is erased is not there to be erased again. */
+        post: operations["erasures.erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -625,6 +659,73 @@ export interface components {
             data: components["schemas"]["Message"][];
             nextCursor: string | null;
         };
+        EraseDto: {
+            /**
+             * @description Whose customer it is.
+             * @example acme
+             */
+            tenantId: string;
+            /**
+             * @description All that is held of whoever has this address, whatever its case.
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description The customer of one order.
+             * @example ord_01kbn9sg7a3m5q8t2v6x0y4z1b
+             */
+            orderId?: string;
+            /**
+             * @description What else to overwrite, where the client wrote something personal there. `externalRef`: the order then no longer
+             *     refuses a second purchase of that name. `items`: their sku and description, which the books may need.
+             */
+            also?: ("externalRef" | "items")[];
+        };
+        ErasedOrder: {
+            id: string;
+            /** @enum {string} */
+            status: "canceled" | "paid" | "pending";
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Whether the client's own name for it is kept, and goes on refusing a second purchase. */
+            keepsExternalRef: boolean;
+            /**
+             * Format: date-time
+             * @description When it was erased first; null where it was not.
+             */
+            erasedAt: string | null;
+            /** @description Who did it. */
+            erasedBy: string | null;
+        };
+        ErasureObstacle: {
+            /** @enum {string} */
+            kind: "charge" | "event" | "key" | "mail" | "order" | "refund" | "review";
+            /** @description Of a key the id of its row, never its text. */
+            id: string;
+            status: string;
+            /** @description What ends it. */
+            waitFor: string;
+        };
+        Erasure: {
+            /** @description Stored replies: a retry with their keys is answered 410, until the key expires. */
+            replies: number;
+            /** @description Mails that were sent: what they said is emptied. */
+            mails: number;
+            /** @description Mails that were given up: purged. */
+            deadLetters: number;
+            /** @description Charges with a reason of the provider, or a link for the customer. */
+            charges: number;
+            /** @description Events of the provider with such. */
+            events: number;
+            /** @description Reviews with such, or with a note that names the address. */
+            reviews: number;
+            tenantId: string;
+            orders: components["schemas"]["ErasedOrder"][];
+            /** @description Reviews whose note is for a person to read: it stays as it is. */
+            notesToRead: string[];
+            /** @description What is under way; nothing is erased before it has ended. */
+            obstacles: components["schemas"]["ErasureObstacle"][];
+        };
         Problem: {
             /**
              * Format: uri-reference
@@ -942,6 +1043,22 @@ export interface operations {
                      * @example 60
                      */
                     "Retry-After"?: number;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The reply to this request was erased. */
+            410: {
+                headers: {
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example false
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -1985,6 +2102,22 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The reply to this request was erased. */
+            410: {
+                headers: {
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example false
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body is too large. */
             413: {
                 headers: {
@@ -2338,6 +2471,22 @@ export interface operations {
                     /**
                      * @description Whether the same request may come to something else later. It wins over any rule for the status.
                      * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The reply to this request was erased. */
+            410: {
+                headers: {
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example false
                      */
                     "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
@@ -2718,6 +2867,22 @@ export interface operations {
                      * @example 60
                      */
                     "Retry-After"?: number;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The reply to this request was erased. */
+            410: {
+                headers: {
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example false
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -3751,6 +3916,361 @@ export interface operations {
                 };
             };
             /** @description The service cannot reach its database. Or: This instance is shutting down. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other error: a problem (RFC 9457) whose member `error` is the object that Stripe’s clients know. */
+            default: {
+                headers: {
+                    /**
+                     * @description The methods that the route knows.
+                     * @example GET, PUT
+                     */
+                    Allow?: string;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "erasures.preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EraseDto"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "tenantId": "acme",
+                     *       "orders": [
+                     *         {
+                     *           "id": "ord_01kbn9sg6de5pv2m8w4f3tqz7x",
+                     *           "status": "paid",
+                     *           "createdAt": "2026-01-31T12:00:00.000Z",
+                     *           "keepsExternalRef": true,
+                     *           "erasedAt": null,
+                     *           "erasedBy": null
+                     *         }
+                     *       ],
+                     *       "replies": 1,
+                     *       "mails": 1,
+                     *       "deadLetters": 0,
+                     *       "charges": 0,
+                     *       "events": 0,
+                     *       "reviews": 0,
+                     *       "notesToRead": [],
+                     *       "obstacles": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            400: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A valid operator token is required. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate.
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: string;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This route is for operators. */
+            403: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such tenant. Or: There is no such order. */
+            404: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body must be JSON. */
+            415: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something went wrong on our side. */
+            500: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other error: a problem (RFC 9457) whose member `error` is the object that Stripe’s clients know. */
+            default: {
+                headers: {
+                    /**
+                     * @description The methods that the route knows.
+                     * @example GET, PUT
+                     */
+                    Allow?: string;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "erasures.erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EraseDto"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "tenantId": "acme",
+                     *       "orders": [
+                     *         {
+                     *           "id": "ord_01kbn9sg6de5pv2m8w4f3tqz7x",
+                     *           "status": "paid",
+                     *           "createdAt": "2026-01-31T12:00:00.000Z",
+                     *           "keepsExternalRef": true,
+                     *           "erasedAt": "2026-02-02T09:00:00.000Z",
+                     *           "erasedBy": "operator 01234567"
+                     *         }
+                     *       ],
+                     *       "replies": 1,
+                     *       "mails": 1,
+                     *       "deadLetters": 0,
+                     *       "charges": 0,
+                     *       "events": 0,
+                     *       "reviews": 0,
+                     *       "notesToRead": [],
+                     *       "obstacles": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            400: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A valid operator token is required. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate.
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: string;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This route is for operators. */
+            403: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such tenant. Or: There is no such order. */
+            404: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something is under way for this person. Or: Something has changed meanwhile. */
+            409: {
+                headers: {
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body must be JSON. */
+            415: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something went wrong on our side. */
+            500: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**

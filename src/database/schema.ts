@@ -8,6 +8,7 @@ import { OpenRefunds1764478800000 } from '../../migrations/1764478800000-open-re
 import { OwedBack1764482400000 } from '../../migrations/1764482400000-owed-back.js';
 import { Confirmations1764484200000 } from '../../migrations/1764484200000-confirmations.js';
 import { DeadEvents1764486900000 } from '../../migrations/1764486900000-dead-events.js';
+import { Erasures1764490500000 } from '../../migrations/1764490500000-erasures.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   OwedBack1764482400000,
   Confirmations1764484200000,
   DeadEvents1764486900000,
+  Erasures1764490500000,
 ];

@@ -105,6 +105,21 @@ export function keyMismatch(differs: readonly string[]): Problem {
   });
 }
 
+export const REPLY_ERASED = 'idempotency_reply_erased';
+
+/** In place of a stored reply that held personal data. @param status of that reply */
+export function replyErased(status: number, orderId: string | null): Problem {
+  const where = orderId === null ? '' : ` Order ${orderId} tells what came of it.`;
+  return new Problem({
+    status: 410,
+    code: REPLY_ERASED,
+    title: 'The reply to this request was erased',
+    detail: `The request was carried out and answered with ${status}. That answer held personal data, which was erased. Nothing is done again.${where}`,
+    members: { erasedStatus: status, ...(orderId !== null && { orderId }) },
+    headers: { 'Should-Retry': 'false' },
+  });
+}
+
 export function keyMissing(): Problem {
   return new Problem({
     status: 400,

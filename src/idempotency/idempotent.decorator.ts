@@ -11,6 +11,7 @@ import {
   keyUnderReview,
   operationInterrupted,
   recoveryPointUnknown,
+  replyErased,
 } from './idempotency.problems.js';
 import { IdempotencyInterceptor } from './idempotency.interceptor.js';
 import {
@@ -86,6 +87,7 @@ const PROBLEMS = [
   keyInUse(2),
   keyUnderReview(),
   keyMismatch(['paymentMethod']),
+  replyErased(201, null),
   operationInterrupted(),
   fingerprintUnknown(),
   recoveryPointUnknown(),

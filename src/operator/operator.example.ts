@@ -1,5 +1,7 @@
 import { EXAMPLE_CHARGE } from '../charges/charge.example.js';
 import { chargeBody } from '../charges/charge.js';
+import type { ErasureBody } from '../erasure/erasure-body.dto.js';
+import type { Obstacle } from '../erasure/obstacles.js';
 import type { DecidedReview } from '../idempotency/review.store.js';
 import type { MessageState } from '../outbox/dead-letters.js';
 import type { ReviewBody } from './operator-bodies.dto.js';
@@ -53,6 +55,45 @@ export const EXAMPLE_MESSAGE: MessageState = {
   dueAt: null,
   sentAt: null,
   deadAt: new Date('2026-02-01T12:00:00.000Z'),
+};
+
+/** A paid order of a customer who asked to be erased, before and after. */
+export const EXAMPLE_PREVIEW: ErasureBody = {
+  tenantId: 'acme',
+  orders: [
+    {
+      id: EXAMPLE_CHARGE.orderId,
+      status: 'paid',
+      createdAt: new Date('2026-01-31T12:00:00.000Z'),
+      keepsExternalRef: true,
+      erasedAt: null,
+      erasedBy: null,
+    },
+  ],
+  replies: 1,
+  mails: 1,
+  deadLetters: 0,
+  charges: 0,
+  events: 0,
+  reviews: 0,
+  notesToRead: [],
+  obstacles: [],
+};
+
+export const EXAMPLE_ERASURE: ErasureBody = {
+  ...EXAMPLE_PREVIEW,
+  orders: EXAMPLE_PREVIEW.orders.map((order) => ({
+    ...order,
+    erasedAt: new Date('2026-02-02T09:00:00.000Z'),
+    erasedBy: 'operator 01234567',
+  })),
+};
+
+export const EXAMPLE_OBSTACLE: Obstacle = {
+  kind: 'mail',
+  id: EXAMPLE_MESSAGE.id,
+  status: 'due',
+  waitFor: 'its delivery',
 };
 
 /** What whoever is no operator is told. */

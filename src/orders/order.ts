@@ -40,6 +40,9 @@ export interface Order extends OrderInput {
   readonly createdAt: string;
 }
 
+/** In place of a customer's address that was erased. Of the domain that RFC 2606 keeps free: no mail ever gets there. */
+export const ERASED_EMAIL = 'erased@erased.invalid';
+
 /** Whether `id` could be one of ours; what could not is not asked for. */
 export function isOrderId(id: string): boolean {
   return /^ord_[0-9a-z]{26}$/.test(id);

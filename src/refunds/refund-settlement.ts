@@ -2,6 +2,7 @@ import type { Payment } from '../charges/payment.js';
 import type { Tx } from '../database/transaction.js';
 import { openReview } from '../idempotency/open-review.js';
 import { recordRefund, reverseRefund, type LedgerRefund } from '../ledger/ledger.js';
+import { ERASED_EMAIL } from '../orders/order.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { refundReceiptFor } from '../receipts/refund-receipt-message.js';
 import type { Refund, RefundStatus, SettledRefundOutcome } from './refund.js';
@@ -72,6 +73,7 @@ function complete(tx: Tx, outbox: Outbox, tenantId: string, payment: Payment, re
   const { id: refundId, chargeId, amount, currency } = refund;
   const { order } = payment;
   recordRefund(tx, inLedger(tenantId, payment, refund));
+  if (order.customer.email === ERASED_EMAIL) return; // there is nobody left to tell
   outbox.add(
     tx,
     refundReceiptFor(tenantId, {

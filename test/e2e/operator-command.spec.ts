@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { checkoutBody, post } from '../support/checkout.js';
 import { heldCheckout, OPERATORS, type Held } from '../support/operator.js';
 import { RecoveryParts } from '../support/recovery-parts.module.js';
 import { openShop, type Shop } from '../support/shop.js';
@@ -56,7 +57,50 @@ describe('npm run operator', () => {
     expect((await run('dead-letters')).stdout).toBe('There are none.\n');
   });
 
+  it('shows of a review all that is known, also of one about an event', async () => {
+    await shop.db.sql(
+      `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, reason, evidence)
+       VALUES ('acme', 'rev_00000000000000000000000001', 'event', 'evt_1', 'charge_unknown', $1)`,
+      [
+        {
+          event: 'evt_1',
+          provider: { chargeId: 'ch_0', providerId: 'pi_0', outcome: { status: 'declined' } },
+        },
+      ],
+    );
+    const { stdout } = await run('reviews --status open');
+    for (const part of ['event evt_1', 'provider pi_0', 'chargeId ch_0', 'outcome.status declined'])
+      expect(stdout).toContain(part);
+  });
+
+  it('shows what is held of a person and what is in the way, and erases it when told to', async () => {
+    const { body } = await post(`${shop.api.url}/v1/checkouts`, checkoutBody());
+    const who = `acme ${body.order.id}`;
+    expect((await run(`erase ${who}`)).stdout).toMatch(
+      /mail msg_\w+ is due, and waits for its delivery\nNot yet/,
+    );
+    expect(await run(`erase ${who} --yes`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/409 erasure_blocked: .*\n {2}in the way: mail msg_/),
+    });
+    await shop.db.sql('UPDATE outbox_messages SET sent_at = now(), due_at = NULL');
+    const { stdout } = await run('erase acme ada@example.com');
+    expect(stdout).toContain(`${body.order.id}  paid of`);
+    expect(stdout).toContain('Nothing is in the way: --yes erases it.');
+    const erased = await run('erase acme ada@example.com --also externalRef,items --yes');
+    expect(erased.stdout).toMatch(/erased at .* by operator \w{8}/);
+    expect((await run('erase acme ada@example.com')).stdout).toContain('holds    0 replies, 0 mails');
+    expect(JSON.parse((await run(`erase ${who} --json`)).stdout).orders[0].erasedBy).toMatch(/^operator /);
+  });
+
+  it('speaks to the sandbox on its PORT where nothing else is said', async () => {
+    const { port } = new URL(shop.api.url);
+    expect((await run('dead-letters', { OPERATOR_URL: '', PORT: port })).stdout).toBe('There are none.\n');
+  });
+
   it.each([
+    ['erase', {}, 1, /Whose data/],
+    ['erase acme ord_1', {}, 1, /400 validation_failed/],
     ['', {}, 2, /dead-letters/],
     ['explode', {}, 2, /dead-letters/],
     ['decide', {}, 1, /Which one/],
