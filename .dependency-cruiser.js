@@ -177,6 +177,14 @@ export default {
       to: { path: '^test/' },
     },
     {
+      name: 'nobody-imports-an-example',
+      comment:
+        'An example shows how to build on the service; were anything built on it, it would be a part of the service.',
+      severity: 'error',
+      from: { path: '^(src|migrations|test|bench)/' },
+      to: { path: '^docs/' },
+    },
+    {
       name: 'only-what-is-not-shipped-uses-dev-dependencies',
       comment:
         'The image is built with `npm ci --omit=dev`: such an import would fail at boot, in production only. It has neither the sandbox nor the client.',

@@ -1,7 +1,7 @@
 /** Jest runs the TypeScript sources as native ES modules; swc only strips the types. */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
+  roots: ['<rootDir>/test', '<rootDir>/docs/examples'],
   testRegex: '\\.spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/lab/'], // a browser and minutes: npm run test:lab
   extensionsToTreatAsEsm: ['.ts'],

@@ -18,6 +18,7 @@ import { ReceiptsModule } from './receipts/receipts.module.js';
 import { RefundEntity } from './refunds/refund.entity.js';
 import { RefundReconcilerModule } from './refunds/refund-reconciler.module.js';
 import { RefundsModule, RefundsRoutes } from './refunds/refunds.module.js';
+import { ApiKeyAuthenticator } from './tenancy/api-key-authenticator.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
 import { SweepModule } from './webhooks/sweep.module.js';
 import { WebhooksModule, WebhooksRoutes } from './webhooks/webhooks.module.js';
@@ -26,11 +27,11 @@ import { WebhooksModule, WebhooksRoutes } from './webhooks/webhooks.module.js';
 export const ENTITIES = [OrderEntity, OrderItemEntity, ChargeEntity, RefundEntity];
 
 /** What every process has, whatever its role. */
-const base = (config: Config) => [
+const base = (config: Config, tenancy: DynamicModule) => [
   ConfigModule.for(config),
   DatabaseModule.for({ ...config.database, lease: config.timings.lease }, ENTITIES),
   HttpModule,
-  TenancyModule,
+  tenancy,
   IdempotencyModule.for(config),
 ];
 
@@ -62,11 +63,12 @@ const WORKER = [
 
 /** The composition root: which parts a process is made of, by its role. */
 export class AppModule {
-  static for(config: Config): DynamicModule {
+  /** @param tenancy how callers are known */
+  static for(config: Config, tenancy = TenancyModule.by(ApiKeyAuthenticator)): DynamicModule {
     return {
       module: AppModule,
       imports: [
-        ...base(config),
+        ...base(config, tenancy),
         ...(config.role === 'worker' ? [] : API),
         ...(config.role === 'api' ? [] : WORKER),
       ],

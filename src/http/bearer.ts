@@ -1,5 +1,5 @@
-/** RFC 6750; no credential of ours is longer, and nothing longer is worth hashing. */
-const BEARER = /^Bearer +([\w.~+/-]{1,200}=*) *$/i;
+/** RFC 6750. A signed token (JWT) has a thousand characters or two, an API key far less; nothing longer is worth a look. */
+const BEARER = /^Bearer +([\w.~+/-]{1,4096}=*) *$/i;
 
 /** @returns undefined where the header holds no bearer token */
 export function bearerToken(header: string | undefined): string | undefined {

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { ChargesModule } from '../charges/charges.module.js';
 import { OutboxModule } from '../outbox/outbox.module.js';
 import { RefundsModule } from '../refunds/refunds.module.js';
-import { TenancyModule } from '../tenancy/tenancy.module.js';
 import { Erasures } from '../erasure/erasures.js';
 import { DeadLettersController } from './dead-letters.controller.js';
 import { ErasuresController } from './erasures.controller.js';
@@ -12,7 +11,7 @@ import { ReviewsReader } from './reviews.reader.js';
 
 /** What a person may see and decide: reviews, dead letters, and whose data is erased. */
 @Module({
-  imports: [ChargesModule, RefundsModule, OutboxModule, TenancyModule],
+  imports: [ChargesModule, RefundsModule, OutboxModule],
   controllers: [ReviewsController, DeadLettersController, ErasuresController],
   providers: [OperatorTokens, ReviewsReader, Erasures],
 })

@@ -23,8 +23,8 @@ export class TenantGuard implements CanActivate {
   }
 
   private async authenticate(header: string | undefined) {
-    const apiKey = bearerToken(header);
-    const tenant = apiKey && (await this.authenticator.tenantOf(apiKey));
+    const token = bearerToken(header);
+    const tenant = token && (await this.authenticator.tenantOf(token));
     if (!tenant) throw unauthenticated();
     return tenant;
   }

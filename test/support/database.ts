@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type MigrationInterface } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { applySessionSettings, migrate } from '../../src/database/migrate.js';
 import { Database } from '../../src/database/transaction.js';
@@ -41,4 +41,17 @@ export async function createTestDatabase({
       await adminClient.end();
     },
   };
+}
+
+/** Runs what only an example adds to the schema, and with it that it can be taken back. */
+export async function addMigrations(
+  { url }: TestDatabase,
+  migrations: readonly (new () => MigrationInterface)[],
+): Promise<void> {
+  const options = dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [...migrations] });
+  const dataSource = await new DataSource(options).initialize();
+  await dataSource.runMigrations();
+  for (const _ of migrations) await dataSource.undoLastMigration();
+  await dataSource.runMigrations();
+  await dataSource.destroy();
 }

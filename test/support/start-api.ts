@@ -56,10 +56,13 @@ export interface SpawnedApi {
   logs(): string;
 }
 
-/** The built application as a process of its own, for what only a process can suffer. It dies with the test. */
-export async function spawnApi(options: ApiOptions): Promise<SpawnedApi> {
+/**
+ * The built application as a process of its own, for what only a process can suffer. It dies with the test.
+ * @param program what Node runs in its place
+ */
+export async function spawnApi(options: ApiOptions, program?: readonly string[]): Promise<SpawnedApi> {
   await seedTenants(options.databaseUrl);
-  const process = spawnMain(environment({ LOG_LEVEL: 'info', PORT: '0', ...options }));
+  const process = spawnMain(environment({ LOG_LEVEL: 'info', PORT: '0', ...options }), program);
   const url = await listening(process);
   if (options.ROLE !== 'worker') await untilReady(url);
   const kill = (signal: NodeJS.Signals) => {
@@ -82,9 +85,12 @@ export interface SpawnedMain {
   logs(): string;
 }
 
-/** `dist/src/main.js` with exactly this environment, whether or not it comes up. */
-export function spawnMain(env: NodeJS.ProcessEnv): SpawnedMain {
-  const child = spawn(process.execPath, ['dist/src/main.js'], {
+/** `program` with exactly this environment, whether or not it comes up. */
+export function spawnMain(
+  env: NodeJS.ProcessEnv,
+  program: readonly string[] = ['dist/src/main.js'],
+): SpawnedMain {
+  const child = spawn(process.execPath, program, {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

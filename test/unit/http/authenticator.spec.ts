@@ -1,8 +1,8 @@
 import type { Config } from '../../../src/config/config.js';
 import { SANDBOX_SECRET } from '../../../src/config/config.js';
 import { Database, type Statement } from '../../../src/database/transaction.js';
+import { ApiKeyAuthenticator } from '../../../src/tenancy/api-key-authenticator.js';
 import { addApiKey, addTenant } from '../../../src/tenancy/api-keys.js';
-import { Authenticator } from '../../../src/tenancy/authenticator.js';
 import { RecentAnswers } from '../../../src/tenancy/recent-answers.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
@@ -19,7 +19,7 @@ class CountedDatabase extends Database {
 describe('Looking an API key up', () => {
   let db: TestDatabase;
   let database: CountedDatabase;
-  let authenticator: Authenticator;
+  let authenticator: ApiKeyAuthenticator;
   beforeAll(async () => {
     db = await createTestDatabase();
     await addTenant(db.database, { id: 'acme', name: 'Acme' });
@@ -27,7 +27,7 @@ describe('Looking an API key up', () => {
   });
   beforeEach(() => {
     database = new CountedDatabase(db.database.dataSource);
-    authenticator = new Authenticator({ hashSecret: SANDBOX_SECRET } as Config, database);
+    authenticator = new ApiKeyAuthenticator({ hashSecret: SANDBOX_SECRET } as Config, database);
   });
   afterAll(() => db.drop());
 
