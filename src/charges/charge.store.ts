@@ -1,4 +1,4 @@
-import { statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, statement, type Tx } from '../database/transaction.js';
 import type { Run } from '../idempotency/operation.js';
 import { lockOrder } from '../orders/order.store.js';
 import { ChargeEntity, toCharge } from './charge.entity.js';
@@ -12,7 +12,7 @@ import type { Payment } from './payment.js';
 
 /** Records the intent to charge a new order, which can have no other charge. */
 export function insertFirstCharge(tx: Tx, run: Run<unknown>, charge: Charge): void {
-  tx.sendOne(INSERT, valuesOf(run, charge));
+  tx.send(INSERT_FIRST, valuesOf(run, charge));
 }
 
 /**
@@ -76,23 +76,28 @@ const FIND_LIVE = statement(
   `SELECT 1 FROM charges WHERE tenant_id = $1 AND order_id = $2 AND ${LIVE}`,
 );
 
-const INSERT = statement(
-  'charge_insert',
+const INSERT_FIRST = statement(
+  'charge_insert_first',
   `INSERT INTO charges (tenant_id, id, order_id, status, amount, currency, derived_key, idempotency_key,
      created_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+const INSERT = statement(
+  'charge_insert',
+  `${INSERT_FIRST.text}
    ON CONFLICT (tenant_id, order_id) WHERE ${LIVE} DO NOTHING`,
 );
 
 /** Where it is open now, an event will tell what became of it; the provider is asked once that should have come. */
-const SETTLE = statement(
+const SETTLE = changesOneRow(
   'charge_settle',
   `UPDATE charges SET status = $3, provider_id = $4, next_action = $5, failure = $6,
      next_poll_at = now() + interval '30 seconds'
    WHERE tenant_id = $1 AND id = $2 AND status = ANY ($7)`,
 );
 
-const DOUBT = statement(
+const DOUBT = changesOneRow(
   'charge_doubt',
   `UPDATE charges SET status = $3
    WHERE tenant_id = $1 AND id = $2 AND status IN ('pending', 'unknown', 'review')`,

@@ -1,4 +1,4 @@
-import { statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, type Tx } from '../database/transaction.js';
 import { beginOperation } from '../idempotency/begin-operation.js';
 import { recordOwed } from '../ledger/ledger.js';
 import type { Charge } from './charge.js';
@@ -18,7 +18,7 @@ export function oweBack(
   beginOperation(tx, { tenantId, operation: 'refund_charge', about: chargeId, input: { chargeId } });
 }
 
-const OWE_BACK = statement(
+const OWE_BACK = changesOneRow(
   'charge_owe_back',
   `UPDATE charges SET owed_back = true, provider_id = $3
    WHERE tenant_id = $1 AND id = $2 AND status IN ('declined', 'rejected', 'canceled') AND NOT owed_back`,

@@ -24,6 +24,11 @@ export function isAborted(error: unknown): boolean {
   return ['25P02', '26000'].includes(codeOf(error));
 }
 
+/** How a statement fails that had to change one row, and did not. */
+export function isDivisionByZero(error: unknown): boolean {
+  return codeOf(error) === '22012';
+}
+
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }

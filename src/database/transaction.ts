@@ -1,7 +1,8 @@
-import pg, { type Pool, type PoolClient } from 'pg';
+import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { isAborted, isRolledBack } from './errors.js';
+import { isAborted, isDivisionByZero, isRolledBack } from './errors.js';
+import { Flight, NotCarriedOut } from './flight.js';
 
 /** A statement with a name is prepared once per connection and then only executed. */
 export interface Statement {
@@ -12,6 +13,20 @@ export interface Statement {
 /** `statement('find_order', 'SELECT …')`: names are unique in the service, as PostgreSQL keeps one text per name. */
 export function statement(name: string, text: string): Statement {
   return { name, text };
+}
+
+/** A statement that fails unless it changes one row. */
+export interface OneRowStatement extends Statement {
+  readonly changesOneRow: true;
+}
+
+/**
+ * For a conditional UPDATE whose condition is an invariant. That it changed its row is checked in the database: a COMMIT
+ * may then follow in the same flight, and is not carried out where the row was not there.
+ */
+export function changesOneRow(name: string, update: string): OneRowStatement {
+  const text = `WITH changed AS (${update} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed`;
+  return { name, text, changesOneRow: true };
 }
 
 /** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */
@@ -41,62 +56,64 @@ export class CommitRefused extends Error {
   }
 }
 
-/** A write that an invariant says must change one row changed another number of them: nothing may commit. */
+/** A write that an invariant says must change one row did not: nothing may commit. */
 export class UnexpectedRowCount extends Error {
-  constructor(statement: string, count: number) {
-    super(`${statement} changed ${count} rows, and not one`);
+  constructor(statement: string) {
+    super(`${statement} did not change the one row that it had to`);
     this.name = 'UnexpectedRowCount';
   }
 }
 
 /**
- * One open transaction. `query` waits for its rows; `send` does not wait: statements sent one after the other
- * share a flight to the database, and the first that fails fails the transaction before its COMMIT.
- * `manager` is TypeORM's view of the same transaction, for where repositories read better.
+ * One open transaction. Statements are sent when somebody waits for one of them, or at the end: what does not wait
+ * shares a flight to the database, the COMMIT too. The first that fails fails the transaction before its COMMIT.
  */
 export class Tx {
   private readonly sent: Promise<unknown>[] = [];
   private readonly afterwards = new Set<() => void>();
+  private flight: Flight | undefined;
+  private answered: Promise<unknown> | undefined;
+  private failed = false;
   private severed = false;
 
   constructor(
     private readonly client: PoolClient,
-    readonly manager: EntityManager,
+    private readonly runner: QueryRunner,
   ) {
-    // Never a prepared statement: one that the server has lost would fail alone, and the rest would commit by itself.
-    void this.expect(this.client.query('BEGIN'));
+    void this.expect(this.add(BEGIN));
   }
 
-  query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.expect(
-      this.client.query<Row & object>({ name, text, values: values as unknown[] }).then(({ rows }) => rows),
-    );
+  /** TypeORM's view of this transaction, for where repositories read better; asked anew for each query. */
+  get manager(): EntityManager {
+    this.depart();
+    return this.runner.manager;
   }
 
-  /** Rows changed; sent at once, so that it shares a flight with what follows until it is awaited. */
-  execute({ name, text }: Statement, values: readonly unknown[] = []): Promise<number> {
-    return this.expect(
-      this.client.query({ name, text, values: values as unknown[] }).then(({ rowCount }) => rowCount ?? 0),
-    );
+  /** Waits for its rows. */
+  query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.expect(this.add(statement, values).then(({ rows }) => rows as Row[]));
   }
 
+  /** Rows changed. */
+  execute(statement: Statement, values: readonly unknown[] = []): Promise<number> {
+    return this.expect(this.add(statement, values).then(({ rowCount }) => rowCount ?? 0));
+  }
+
+  /** Does not wait. */
   send(statement: Statement, values: readonly unknown[] = []): void {
-    void this.execute(statement, values);
+    void this.expect(this.add(statement, values));
   }
 
-  /** Sends a write that must change exactly one row: a conditional update whose condition is an invariant. */
-  sendOne(statement: Statement, values: readonly unknown[] = []): void {
-    const checked = this.execute(statement, values).then((count) => {
-      if (count !== 1) throw new UnexpectedRowCount(statement.name, count);
+  /** Does not wait either. Where the row is not there to be changed, the transaction fails, with `otherwise`. */
+  sendOne(
+    statement: OneRowStatement,
+    values: readonly unknown[],
+    otherwise: () => Error = () => new UnexpectedRowCount(statement.name),
+  ): void {
+    const changed = this.add(statement, values).catch((error: unknown) => {
+      throw isDivisionByZero(error) ? otherwise() : error;
     });
-    void this.expect(checked);
-  }
-
-  /** Whatever fails, `settle` reports it; it is never an unhandled rejection, awaited or not. */
-  private expect<T>(result: Promise<T>): Promise<T> {
-    result.catch(() => undefined);
-    this.sent.push(result);
-    return result;
+    void this.expect(changed);
   }
 
   /** Calls `listener` once the COMMIT is confirmed; never after a rollback. It must not throw. */
@@ -106,6 +123,7 @@ export class Tx {
 
   /** Waits for everything sent so far. @throws the first error among them */
   async settle(): Promise<void> {
+    this.depart();
     await Promise.all(this.sent);
   }
 
@@ -120,24 +138,71 @@ export class Tx {
     void this.client.end(); // so that the pool knows at once
   }
 
-  /** Everything sent must have settled. @throws CommitUnknown, CommitRefused */
+  /**
+   * Sends the COMMIT behind what has not been sent yet, once all that has been sent is answered.
+   * @throws CommitUnknown, CommitRefused, or why it was not carried out
+   */
   async commit(): Promise<void> {
-    const answer = this.client.query<never>('COMMIT');
+    await this.answered;
+    const answer = this.add(COMMIT);
+    this.depart();
     if (this.severed) socketOf(this.client).destroySoon();
-    const { command } = await answer.catch((error: unknown) => {
-      if (isRolledBack(error)) throw error;
-      this.sever(); // its state is unknown
-      throw new CommitUnknown(error);
-    });
+    const { command } = await answer.catch((error: unknown) => this.notCommitted(error));
     if (command !== 'COMMIT') throw new CommitRefused();
     for (const listener of this.afterwards) listener();
   }
 
-  /** The server rolls back by itself where the ROLLBACK cannot reach it. */
+  private async notCommitted(error: unknown): Promise<never> {
+    if (error instanceof NotCarriedOut) await this.settle(); // throws what failed before it
+    if (isRolledBack(error)) throw error;
+    this.sever(); // its state is unknown
+    throw new CommitUnknown(error);
+  }
+
+  /** What was not sent never will be. The server rolls back by itself where the ROLLBACK cannot reach it. */
   async rollback(): Promise<void> {
-    await this.client.query('ROLLBACK').catch(() => this.sever());
+    this.flight?.cancel();
+    this.flight = undefined;
+    if (this.answered) await this.client.query('ROLLBACK').catch(() => this.sever());
+  }
+
+  /** After a failure nothing more is sent: should BEGIN have failed, it would be committed by itself. */
+  private add(statement: Statement, values: readonly unknown[] = []): Promise<QueryResult> {
+    if (this.failed) return Promise.reject(new NotCarriedOut());
+    this.flight ??= this.board();
+    return this.flight.add(statement, values);
+  }
+
+  /** It leaves when nobody has anything to add without waiting for something. */
+  private board(): Flight {
+    const flight = new Flight();
+    process.nextTick(() => this.flight === flight && this.depart());
+    return flight;
+  }
+
+  private depart(): void {
+    if (!this.flight) return;
+    void this.client.query(this.flight);
+    this.answered = this.flight.answer;
+    this.flight = undefined;
+  }
+
+  /** Whatever fails, `settle` reports it; it is never an unhandled rejection, awaited or not. */
+  private expect<T>(result: Promise<T>): Promise<T> {
+    result.catch(() => (this.failed = true));
+    this.sent.push(result);
+    return result;
   }
 }
+
+/** That something else failed before. */
+function isEcho(error: unknown): boolean {
+  return error instanceof NotCarriedOut || isAborted(error);
+}
+
+// Without names: prepared statements can be lost (a pooler gave the session to others), and these must not.
+const BEGIN = planned('BEGIN');
+const COMMIT = planned('COMMIT');
 
 /** pg keeps its socket on an untyped field; only the fault points reach for it. */
 function socketOf(client: PoolClient): { destroy(): void; destroySoon(): void } {
@@ -169,8 +234,9 @@ export class Database {
   }
 
   /**
-   * Runs `work` in one transaction and commits it. BEGIN shares its flight with the first statements of `work`.
-   * Make no call to another system inside `work`: it would hold a connection and its locks for as long as that takes.
+   * Runs `work` in one transaction and commits it. Where `work` waits for none of its statements, all of it is one
+   * round trip. Make no call to another system inside `work`: it would hold a connection and its locks for as long as
+   * that takes.
    * @throws whatever `work` throws, after a rollback; CommitUnknown; CommitRefused
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -178,10 +244,7 @@ export class Database {
     const runner = this.dataSource.createQueryRunner();
     const client = (await runner.connect()) as PoolClient;
     try {
-      const tx = begin(client, runner);
-      const result = await this.run(work, tx);
-      await tx.commit();
-      return result;
+      return await this.run(work, begin(client, runner));
     } finally {
       await runner.release();
     }
@@ -190,11 +253,12 @@ export class Database {
   private async run<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
     try {
       const result = await work(tx);
-      await tx.settle();
+      await tx.commit();
       return result;
     } catch (error) {
+      if (error instanceof CommitUnknown || error instanceof CommitRefused) throw error;
       await tx.rollback();
-      if (isAborted(error)) await tx.settle(); // only the echo of the statement that failed before: report that one
+      if (isEcho(error)) await tx.settle(); // report the statement that failed, not those behind it
       throw error;
     }
   }
@@ -237,7 +301,7 @@ export class Database {
 function begin(client: PoolClient, runner: QueryRunner): Tx {
   // TypeORM must take part in our transaction: `save` must not open one, nor `manager.transaction` commit it.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
-  return new Tx(client, runner.manager);
+  return new Tx(client, runner);
 }
 
 /** Guards must not hang with a connection that is half open: shorter than a third of any lease. */

@@ -16,22 +16,13 @@ export interface OwnIntent {
 /**
  * Begins an operation that no client asked for, if the caller's transaction commits: the completer runs it, like one
  * whose client has gone. Whether it may begin at all is for the caller's own rows to say: keys expire, they do not.
- * @throws UnexpectedRowCount at commit, where it is there already
+ * @throws a unique violation at commit, where it is there already
  */
 export function beginOperation(tx: Tx, { tenantId, operation, about, input }: OwnIntent): void {
   const key = ownKey(operation, about);
   const fingerprint = createHash('sha256').update(key).digest();
   const [id, requestId] = [typeid('idem').toString(), newRequestId()];
-  tx.sendOne(BEGIN, [
-    tenantId,
-    key,
-    id,
-    operation,
-    fingerprint,
-    JSON.stringify(input),
-    randomUUID(),
-    requestId,
-  ]);
+  tx.send(BEGIN, [tenantId, key, id, operation, fingerprint, JSON.stringify(input), randomUUID(), requestId]);
 }
 
 /** Keys of clients are ASCII: none of them can be this. */
@@ -44,6 +35,5 @@ const BEGIN = statement(
   'key_begin',
   `INSERT INTO idempotency_keys (tenant_id, key, id, operation, fingerprint_scheme, fingerprint, member_hashes, status,
      recovery_point, input, owner, version, locked_until, next_run_at, attempts, request_id)
-   VALUES ($1, $2, $3, $4, 0, $5, '{}', 'in_progress', 'started', $6, $7, 1, NULL, now(), 0, $8)
-   ON CONFLICT (tenant_id, key) DO NOTHING`,
+   VALUES ($1, $2, $3, $4, 0, $5, '{}', 'in_progress', 'started', $6, $7, 1, NULL, now(), 0, $8)`,
 );

@@ -60,6 +60,7 @@ export class Fault {
   async reach(point: string, context: FaultContext): Promise<void> {
     if (!this.armed || point !== this.point) return;
     this.armed = false;
+    await context.tx?.settle(); // everything is written
     this.logger.warn({ msg: 'fault injected', point, action: this.action });
     await this.fire(context);
   }

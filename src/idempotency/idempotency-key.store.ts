@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, Database, statement, type Tx } from '../database/transaction.js';
 import type { Attempt, Claim } from './attempt.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
+import { LeaseLost } from './ownership.js';
 
 /** What an attempt leaves behind at a recovery point. */
 export interface Advance {
@@ -66,26 +67,23 @@ export class IdempotencyKeyStore {
     ]);
   }
 
-  advance(tx: Tx, attempt: Attempt, { recoveryPoint, state, request }: Advance): Promise<number> {
-    return tx.execute(ADVANCE, [
-      ...fence(attempt),
+  /** @throws LeaseLost at commit, where the attempt does not own the key any more */
+  advance(tx: Tx, attempt: Attempt, { recoveryPoint, state, request }: Advance): void {
+    const values = [
       recoveryPoint,
       json(state),
       json(request?.body),
       request?.step ?? null,
       request?.derivedKey ?? null,
       this.lease,
-    ]);
+    ];
+    tx.sendOne(ADVANCE, [...fence(attempt), ...values], leaseLost);
   }
 
-  finish(tx: Tx, attempt: Attempt, reply: Reply): Promise<number> {
-    return tx.execute(FINISH, [
-      ...fence(attempt),
-      reply.status,
-      JSON.stringify(reply.headers),
-      reply.body,
-      this.retentionHours,
-    ]);
+  /** @throws LeaseLost at commit, where the attempt does not own the key any more */
+  finish(tx: Tx, attempt: Attempt, { status, headers, body }: Reply): void {
+    const values = [status, JSON.stringify(headers), body, this.retentionHours];
+    tx.sendOne(FINISH, [...fence(attempt), ...values], leaseLost);
   }
 
   /** Lets go of a key that is not finished: the next request may take it over at once. */
@@ -133,6 +131,8 @@ export class IdempotencyKeyStore {
   }
 }
 
+const leaseLost = () => new LeaseLost();
+
 function json(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
@@ -163,7 +163,7 @@ const CLAIM = statement(
 );
 
 /** A call that goes on at another recovery point, under the same derived key, keeps its past. */
-const ADVANCE = statement(
+const ADVANCE = changesOneRow(
   'key_advance',
   `UPDATE idempotency_keys SET recovery_point = $5, state = $6, request = $7, request_step = $8,
      request_derived_key = $9,
@@ -174,7 +174,7 @@ const ADVANCE = statement(
    WHERE ${FENCED}`,
 );
 
-const FINISH = statement(
+const FINISH = changesOneRow(
   'key_finish',
   `UPDATE idempotency_keys SET status = 'finished', recovery_point = 'finished', state = NULL, input = NULL,
      request = NULL, known_outcome = NULL, version = version + 1, locked_until = NULL, reply_status = $5, reply_headers = $6,

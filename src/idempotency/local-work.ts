@@ -20,7 +20,8 @@ const MAX_TRIES = 4;
 
 /**
  * Commits local work: the claim where the key has no row yet, the business rows, and the recovery point or the
- * stored reply, in one transaction. That last write is the fence: COMMIT is sent only after it changed its one row.
+ * stored reply, in one transaction. That last write is the fence: unless it changes its one row it fails, and PostgreSQL
+ * does not carry out the COMMIT behind it. So all of it can be one flight.
  */
 @Injectable()
 export class LocalWork {
@@ -54,31 +55,26 @@ export class LocalWork {
     beforeCommit: BeforeCommit,
   ): Promise<Reply | undefined> {
     const leasedAt = performance.now();
-    const end = await this.database.transaction(async (tx) => {
-      const written = await this.fenced(tx, attempt, write);
-      await beforeCommit(nameOf(written), tx);
-      return written;
-    });
-    moveOn(attempt, end, leasedAt);
-    return end instanceof Reply ? end : undefined;
+    let claim: Promise<number> | undefined;
+    try {
+      const end = await this.database.transaction(async (tx) => {
+        claim = attempt.unclaimed && this.store.claim(tx, attempt, attempt.unclaimed);
+        const written = await write(tx);
+        this.fence(tx, attempt, written);
+        await beforeCommit(nameOf(written), tx);
+        return written;
+      });
+      moveOn(attempt, end, leasedAt);
+      return end instanceof Reply ? end : undefined;
+    } catch (error) {
+      await refuseWhereTaken(claim);
+      throw error;
+    }
   }
 
-  /**
-   * The claim, what `write` sends, and the fence share a flight; what `write` makes of it counts only if the claim won.
-   * A claim that lost makes the fence change nothing.
-   */
-  private async fenced(tx: Tx, attempt: Attempt, write: Write): Promise<Reply | Advance> {
-    const claim = attempt.unclaimed && this.store.claim(tx, attempt, attempt.unclaimed);
-    const [written] = await Promise.allSettled([write(tx)]);
-    const fence = written.status === 'fulfilled' ? this.fence(tx, attempt, written.value) : undefined;
-    if (claim && (await claim.catch(refuseWaiting)) !== 1) throw new KeyTaken();
-    if (written.status === 'rejected') throw written.reason;
-    if ((await fence) !== 1) throw new LeaseLost();
-    return written.value;
-  }
-
-  private fence(tx: Tx, attempt: Attempt, end: Reply | Advance): Promise<number> {
-    return end instanceof Reply ? this.store.finish(tx, attempt, end) : this.store.advance(tx, attempt, end);
+  private fence(tx: Tx, attempt: Attempt, end: Reply | Advance): void {
+    if (end instanceof Reply) this.store.finish(tx, attempt, end);
+    else this.store.advance(tx, attempt, end);
   }
 
   /**
@@ -108,18 +104,23 @@ export class LocalWork {
   }
 }
 
-/** After a COMMIT whose answer was lost, a key that is taken may be taken by us. */
+/** After a COMMIT whose answer was lost, a key that is taken, or has moved on, may be ours: it was carried out late. */
 function mayBeOurs(error: unknown): boolean {
-  return error instanceof CommitUnknown || error instanceof KeyTaken;
+  return error instanceof CommitUnknown || error instanceof KeyTaken || error instanceof LeaseLost;
 }
 
 function mayTryAgain(error: unknown): boolean {
   return error instanceof CommitUnknown || isRetryable(error);
 }
 
-/** Another first phase with this key takes longer than anybody should wait: that is a request in progress. */
-function refuseWaiting(error: unknown): never {
-  throw isLockTimeout(error) ? keyInUse(null) : error;
+/**
+ * Whatever failed behind a claim that lost does not count. Where another first phase with this key takes longer than
+ * anybody should wait, that is a request in progress.
+ */
+async function refuseWhereTaken(claim: Promise<number> | undefined): Promise<void> {
+  const [claimed] = await Promise.allSettled([claim]);
+  if (claimed.status === 'rejected' && isLockTimeout(claimed.reason)) throw keyInUse(null);
+  if (claimed.status === 'fulfilled' && claimed.value === 0) throw new KeyTaken();
 }
 
 function moveOn(attempt: Attempt, end: Reply | Advance, leasedAt: number): void {

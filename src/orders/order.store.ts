@@ -1,4 +1,4 @@
-import { statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, statement, type Tx } from '../database/transaction.js';
 import { OrderEntity, toOrder } from './order.entity.js';
 import type { Order, OrderStatus } from './order.js';
 
@@ -131,25 +131,25 @@ const FIND_BY_REF = statement(
   'SELECT id, status FROM orders WHERE tenant_id = $1 AND external_ref = $2',
 );
 
-const MARK_PAID = statement(
+const MARK_PAID = changesOneRow(
   'order_mark_paid',
   `UPDATE orders SET status = 'paid', version = version + 1
    WHERE tenant_id = $1 AND id = $2 AND status = 'pending'`,
 );
 
-const MARK_CANCELED = statement(
+const MARK_CANCELED = changesOneRow(
   'order_mark_canceled',
   `UPDATE orders SET status = 'canceled', version = version + 1
    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'pending'`,
 );
 
-const SAVE_SHIPPING_ADDRESS = statement(
+const SAVE_SHIPPING_ADDRESS = changesOneRow(
   'order_save_shipping_address',
   `UPDATE orders SET shipping_address = $4, version = version + 1
    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'pending'`,
 );
 
-const REPLACE = statement(
+const REPLACE = changesOneRow(
   'order_replace',
   `UPDATE orders SET amount = $4, currency = $5, customer_email = $6, customer_name = $7, shipping_address = $8,
      metadata = $9, version = version + 1

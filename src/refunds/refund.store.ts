@@ -1,6 +1,6 @@
 import { lockPayment } from '../charges/charge.store.js';
 import type { Payment } from '../charges/payment.js';
-import { statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, statement, type Tx } from '../database/transaction.js';
 import { RefundEntity, toRefund } from './refund.entity.js';
 import { isRefundId, type Refund, type RefundStatus } from './refund.js';
 
@@ -39,17 +39,7 @@ export function reserveRefund(
 ): void {
   const { id, chargeId, status, amount, currency, reason, createdAt } = refund;
   reserve(tx, tenantId, payment, refund);
-  tx.sendOne(INSERT, [
-    tenantId,
-    id,
-    chargeId,
-    status,
-    amount,
-    currency,
-    reason ?? null,
-    derivedKey,
-    createdAt,
-  ]);
+  tx.send(INSERT, [tenantId, id, chargeId, status, amount, currency, reason ?? null, derivedKey, createdAt]);
 }
 
 /** Takes the amount of a refund from what is left. @throws UnexpectedRowCount at commit, if so much is not left */
@@ -74,25 +64,25 @@ export function moveRefund(tx: Tx, tenantId: string, from: RefundStatus, refund:
   tx.sendOne(MOVE, [tenantId, refund.id, from, refund.status, refund.providerId ?? null]);
 }
 
-const RESERVE_ON_ORDER = statement(
+const RESERVE_ON_ORDER = changesOneRow(
   'order_reserve_refund',
   `UPDATE orders SET amount_refunded = amount_refunded + $3, version = version + 1
    WHERE tenant_id = $1 AND id = $2 AND status = 'paid' AND amount_refunded + $3 <= amount`,
 );
 
-const RESERVE_ON_CHARGE = statement(
+const RESERVE_ON_CHARGE = changesOneRow(
   'charge_reserve_refund',
   `UPDATE charges SET amount_refunded = amount_refunded + $3
    WHERE tenant_id = $1 AND id = $2 AND (status = 'succeeded' OR owed_back) AND amount_refunded + $3 <= amount`,
 );
 
-const GIVE_BACK_ON_ORDER = statement(
+const GIVE_BACK_ON_ORDER = changesOneRow(
   'order_give_back_refund',
   `UPDATE orders SET amount_refunded = amount_refunded - $3, version = version + 1
    WHERE tenant_id = $1 AND id = $2 AND amount_refunded >= $3`,
 );
 
-const GIVE_BACK_ON_CHARGE = statement(
+const GIVE_BACK_ON_CHARGE = changesOneRow(
   'charge_give_back_refund',
   `UPDATE charges SET amount_refunded = amount_refunded - $3
    WHERE tenant_id = $1 AND id = $2 AND amount_refunded >= $3`,
@@ -105,7 +95,7 @@ const INSERT = statement(
 );
 
 /** Where it is open now, an event will tell what became of it; the provider is asked once that should have come. */
-const MOVE = statement(
+const MOVE = changesOneRow(
   'refund_move',
   `UPDATE refunds SET status = $4, provider_id = $5, next_poll_at = now() + interval '30 seconds'
    WHERE tenant_id = $1 AND id = $2 AND status = $3`,

@@ -16,6 +16,9 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
       'AND ($3::uuid IS NOT NULL AND $4::int IS NOT NULL)',
     ],
   ],
+  'fence-that-lets-the-commit-pass': [
+    ['database/transaction.js', 'SELECT 1 / (count(*) = 1)::int FROM changed', 'SELECT 1 FROM changed'],
+  ],
   'random-derived-keys': [
     [
       'idempotency/ask.js',
@@ -71,12 +74,12 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
       'const committed = doubted && mayBeOurs(error) ? await this.committedRow(attempt) : undefined;',
       'const committed = undefined;',
     ],
+    ['idempotency/local-work.js', 'await refuseWhereTaken(claim);', ';'],
     [
       'idempotency/local-work.js',
-      'if (claim && (await claim.catch(refuseWaiting)) !== 1)',
-      'if (claim && (await claim.catch(refuseWaiting)) !== 1 && !attempt.blind)',
+      'this.fence(tx, attempt, written);',
+      'if (!attempt.blind) this.fence(tx, attempt, written);',
     ],
-    ['idempotency/local-work.js', 'if ((await fence) !== 1)', 'if ((await fence) !== 1 && !attempt.blind)'],
   ],
 };
 

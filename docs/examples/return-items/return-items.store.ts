@@ -32,7 +32,7 @@ export async function returnableOf(
 }
 
 export function insertReturn(tx: Tx, tenantId: string, refundId: string, input: ReturnItemsInput): void {
-  tx.sendOne(INSERT, [tenantId, refundId, input.orderId, input.line, input.quantity]);
+  tx.send(INSERT, [tenantId, refundId, input.orderId, input.line, input.quantity]);
 }
 
 const FIND_PAID = statement(

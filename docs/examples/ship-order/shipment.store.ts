@@ -1,6 +1,6 @@
 import type { Charge } from '../../../src/charges/charge.js';
 import { lockPayment } from '../../../src/charges/charge.store.js';
-import { statement, type Tx } from '../../../src/database/transaction.js';
+import { changesOneRow, statement, type Tx } from '../../../src/database/transaction.js';
 import type { SettledOf } from '../../../src/idempotency/operation.js';
 import { isOrderId, type Order } from '../../../src/orders/order.js';
 import { lockOrder } from '../../../src/orders/order.store.js';
@@ -46,7 +46,7 @@ const INSERT = statement(
    ON CONFLICT (tenant_id, order_id) DO NOTHING`,
 );
 
-const MOVE = statement(
+const MOVE = changesOneRow(
   'shipment_move',
   `UPDATE shipments SET status = $3, reservation_id = $4
    WHERE tenant_id = $1 AND order_id = $2 AND status = 'reserving'`,
