@@ -12,11 +12,11 @@ export interface StartedLab {
   readonly stop: () => Promise<void>;
 }
 
-/** A whole sandbox on ports and data of its own, with its lab. */
-export async function startLab(): Promise<StartedLab> {
+/** A whole sandbox on ports and data of its own, with its lab. @param build where the code that it runs was built to */
+export async function startLab(build?: string): Promise<StartedLab> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-'));
   const ports = await freePorts();
-  const sandbox = startSandbox({ DATA_DIR: join(folder, 'data'), ...ports });
+  const sandbox = startSandbox({ DATA_DIR: join(folder, 'data'), ...ports }, build);
   await sandbox.says('Ready in');
   return {
     url: `http://127.0.0.1:${ports.LAB_PORT}`,

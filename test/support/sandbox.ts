@@ -31,9 +31,9 @@ export interface StartedSandbox {
   signal(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** What `npm start` runs, as a process of its own. */
-export function startSandbox(env: NodeJS.ProcessEnv): StartedSandbox {
-  const child = spawn(process.execPath, ['dist/src/sandbox/start.js'], {
+/** What `npm start` runs, as a process of its own. @param build where the code that it runs was built to */
+export function startSandbox(env: NodeJS.ProcessEnv, build = 'dist'): StartedSandbox {
+  const child = spawn(process.execPath, [`${build}/src/sandbox/start.js`], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
