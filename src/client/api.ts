@@ -2996,7 +2996,7 @@ export interface operations {
     "idempotencyKeys.read": {
         parameters: {
             query: {
-                /** @description The key, unquoted. */
+                /** @description The key: unquoted as it is, or between quotes as the header may have it. */
                 key: string;
             };
             header?: never;

@@ -1,4 +1,4 @@
-import { planned, type Database, type Tx } from '../database/transaction.js';
+import { statement, type Database, type Tx } from '../database/transaction.js';
 import { REPLY_ERASED, replyErased } from '../idempotency/idempotency.problems.js';
 import { refusal } from '../idempotency/operation.js';
 import { everyRow } from './every-row.js';
@@ -60,9 +60,11 @@ const KEYS = everyRow<HeldKey>({
     ELSE ${mentions('$5', 'concat(input, state, request)')} END`,
 });
 
-const ERASE = planned(`
-  UPDATE idempotency_keys SET reply_status = reply.status, reply_headers = reply.headers, reply_body = reply.body
+const ERASE = statement(
+  'key_erase_replies',
+  `UPDATE idempotency_keys SET reply_status = reply.status, reply_headers = reply.headers, reply_body = reply.body
   FROM unnest($2::text[], $3::text[], $4::smallint[], $5::json[], $6::bytea[])
     AS reply (key, id, status, headers, body)
   WHERE tenant_id = $1 AND idempotency_keys.key = reply.key AND idempotency_keys.id = reply.id
-    AND idempotency_keys.status = 'finished'`);
+    AND idempotency_keys.status = 'finished'`,
+);

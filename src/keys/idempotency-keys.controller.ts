@@ -4,10 +4,12 @@ import { chargeBody } from '../charges/charge.js';
 import { EXAMPLE_CHARGE } from '../charges/charge.example.js';
 import { ChargesReader } from '../charges/charges.reader.js';
 import { deriveKey } from '../idempotency/derived-key.js';
+import { MalformedKey, parseIdempotencyKey } from '../idempotency/idempotency-key.js';
 import { hasExpired } from '../idempotency/idempotency-key.row.js';
 import { IdempotencyKeyStore } from '../idempotency/idempotency-key.store.js';
 import { Config } from '../config/config.js';
 import { Problem } from '../http/problem.js';
+import { validationFailed } from '../http/problems.js';
 import { Problems } from '../http/problems.decorator.js';
 import { invalid } from '../http/validation.example.js';
 import { refundBody } from '../refunds/refund.js';
@@ -45,7 +47,8 @@ export class IdempotencyKeysController {
   @Get()
   @ApiOkResponse({ type: KeyBody, example: EXAMPLE_KEY })
   @Problems(invalid('key', 'must be 1 to 255 printable ASCII characters'), keyNotFound())
-  async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() { key }: KeyQueryDto): Promise<KeyBody> {
+  async read(@CurrentTenant() { id: tenantId }: Tenant, @Query() query: KeyQueryDto): Promise<KeyBody> {
+    const key = unquoted(query.key);
     const row = await this.keys.find(tenantId, key);
     if (!row || hasExpired(row)) throw keyNotFound();
     const [charge, refund] = await Promise.all([
@@ -65,6 +68,17 @@ export class IdempotencyKeysController {
       completedAt: row.completed_at,
       expiresAt: row.expires_at,
     };
+  }
+}
+
+/** Quotes are read as those of the header are: `"k"` is `k`. @throws Problem 400, where nothing ends them */
+function unquoted(key: string): string {
+  if (!key.startsWith('"')) return key; // also with blanks, which a header has between quotes only
+  try {
+    return parseIdempotencyKey(key);
+  } catch (error) {
+    if (!(error instanceof MalformedKey)) throw error;
+    throw validationFailed([{ param: 'key', message: `key: ${error.reason.replace(/\.$/, '')}` }]);
   }
 }
 

@@ -98,6 +98,20 @@ describe('The truth about a key', () => {
     );
   });
 
+  it('is found by its key as the header may have it, bare or between quotes', async () => {
+    const key = 'a "quoted" key';
+    const header = String.raw`"a \"quoted\" key"`;
+    await post(orders(), orderBody(), { key: header });
+    const read = (text: string) => get(`${shop.api.url}/v1/idempotency-keys?key=${encodeURIComponent(text)}`);
+    expect((await read(key)).body.key).toBe(key);
+    expect((await read(header)).body).toEqual((await read(key)).body);
+    const longest = 'l'.repeat(255);
+    await post(orders(), orderBody(), { key: longest });
+    expect((await read(`"${longest}"`)).body.key).toBe(longest);
+    for (const wrong of ['"k', '""', `"${longest}l"`, `${longest}l`])
+      expect(await read(wrong)).toMatchObject({ status: 400, body: { errors: [{ param: 'key' }] } });
+  });
+
   it('is 404 for a key that nobody, or another tenant, has used', async () => {
     const key = randomUUID();
     await post(orders(), orderBody(), { key });
