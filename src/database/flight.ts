@@ -3,8 +3,9 @@ import { isDisconnected } from './errors.js';
 
 /** What pg's client calls on a query as its answers come in. Its types tell of `submit` alone. */
 interface Query {
-  readonly name: string | undefined;
-  readonly text: string;
+  name: string | undefined;
+  text: string;
+  queryMode: 'extended' | undefined;
   submit(wire: Wire): Error | null;
   handleRowDescription(message: object): void;
   handleDataRow(message: object): void;
@@ -21,12 +22,8 @@ interface Wire {
 }
 
 const PgQuery = pg.Query as unknown as new (
-  query: {
-    readonly name?: string;
-    readonly text: string;
-    readonly values?: readonly unknown[];
-    queryMode?: 'extended';
-  },
+  text: string,
+  values?: readonly unknown[],
   settle?: (error: Error | null, result: QueryResult) => void,
 ) => Query;
 
@@ -48,6 +45,8 @@ export class NotCarriedOut extends Error {
  */
 export class Flight extends PgQuery {
   private readonly queries: Query[] = [];
+  /** Those whose rows somebody wants; the others are not asked to describe them. */
+  private readonly rowsWanted = new Set<Query>();
   private answered = 0;
   private unsendable: Error | undefined;
   // pg names the statement that is being prepared by these two.
@@ -59,19 +58,26 @@ export class Flight extends PgQuery {
   readonly answer: Promise<void>;
 
   constructor() {
-    super({ text: '' });
+    super('');
     this.answer = new Promise((resolve) => (this.callback = resolve));
   }
 
   /** @returns its result, once there is an answer; it fails where an earlier one failed */
-  add(statement: { name: string; text: string }, values: readonly unknown[]): Promise<QueryResult> {
+  add(
+    { name, text }: { name: string; text: string },
+    values: readonly unknown[],
+    { rows }: { rows: boolean },
+  ): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      const settle = (error: Error | null, result: QueryResult) => {
+      const query = new PgQuery(text, values, (error, result) => {
         if (!error) return resolve(result);
         this.unsendable ??= error;
         reject(error);
-      };
-      this.queries.push(new PgQuery({ ...statement, values, queryMode: 'extended' }, settle));
+      });
+      query.name = name;
+      query.queryMode = 'extended';
+      this.queries.push(query);
+      if (rows) this.rowsWanted.add(query);
     });
   }
 
@@ -82,11 +88,12 @@ export class Flight extends PgQuery {
 
   override submit(wire: Wire): Error | null {
     const messages: Buffer[] = [];
-    const collecting = Object.create(wire, {
-      _send: { value: (message: Buffer) => messages.push(message) },
-      sync: { value: () => undefined },
-    }) as Wire;
-    for (const query of this.queries) this.unsendable ??= query.submit(collecting) ?? undefined;
+    const nothing = { value: () => undefined };
+    const collect = { value: (message: Buffer) => messages.push(message) };
+    const describing = Object.create(wire, { _send: collect, sync: nothing }) as Wire;
+    const silent = Object.create(describing, { describe: nothing }) as Wire;
+    for (const query of this.queries)
+      this.unsendable ??= query.submit(this.rowsWanted.has(query) ? describing : silent) ?? undefined;
     if (this.unsendable) return this.unsendable; // nothing has been written yet
     this.nowAnswering();
     wire.stream.write(Buffer.concat([...messages, SYNC]));
@@ -98,7 +105,7 @@ export class Flight extends PgQuery {
   }
 
   override handleDataRow(message: object): void {
-    this.current?.handleDataRow(message);
+    if (this.current && this.rowsWanted.has(this.current)) this.current.handleDataRow(message);
   }
 
   override handleCommandComplete(message: object, wire: Wire): void {

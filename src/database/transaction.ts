@@ -71,6 +71,7 @@ export class UnexpectedRowCount extends Error {
 export class Tx {
   private readonly sent: Promise<unknown>[] = [];
   private readonly afterwards = new Set<() => void>();
+  private runner: QueryRunner | undefined;
   private flight: Flight | undefined;
   private answered: Promise<unknown> | undefined;
   private failed = false;
@@ -78,7 +79,7 @@ export class Tx {
 
   constructor(
     private readonly client: PoolClient,
-    private readonly runner: QueryRunner,
+    private readonly dataSource: DataSource,
   ) {
     void this.expect(this.add(BEGIN));
   }
@@ -86,12 +87,12 @@ export class Tx {
   /** TypeORM's view of this transaction, for where repositories read better; asked anew for each query. */
   get manager(): EntityManager {
     this.depart();
-    return this.runner.manager;
+    return (this.runner ??= this.takePart()).manager;
   }
 
   /** Waits for its rows. */
   query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.expect(this.add(statement, values).then(({ rows }) => rows as Row[]));
+    return this.expect(this.add(statement, values, { rows: true }).then(({ rows }) => rows as Row[]));
   }
 
   /** Rows changed. */
@@ -167,10 +168,14 @@ export class Tx {
   }
 
   /** After a failure nothing more is sent: should BEGIN have failed, it would be committed by itself. */
-  private add(statement: Statement, values: readonly unknown[] = []): Promise<QueryResult> {
+  private add(
+    statement: Statement,
+    values: readonly unknown[] = [],
+    wanted = { rows: false },
+  ): Promise<QueryResult> {
     if (this.failed) return Promise.reject(new NotCarriedOut());
     this.flight ??= this.board();
-    return this.flight.add(statement, values);
+    return this.flight.add(statement, values, wanted);
   }
 
   /** It leaves when nobody has anything to add without waiting for something. */
@@ -185,6 +190,15 @@ export class Tx {
     void this.client.query(this.flight);
     this.answered = this.flight.answer;
     this.flight = undefined;
+  }
+
+  /** TypeORM's runner on this connection, as if it were its own, and had begun: `save` must not, nor may it commit. */
+  private takePart(): QueryRunner {
+    const inTransaction = { isTransactionActive: true, transactionDepth: 1 };
+    return Object.assign(this.dataSource.createQueryRunner(), {
+      databaseConnection: this.client,
+      ...inTransaction,
+    });
   }
 
   /** Whatever fails, `settle` reports it; it is never an unhandled rejection, awaited or not. */
@@ -240,13 +254,11 @@ export class Database {
    * @throws whatever `work` throws, after a rollback; CommitUnknown; CommitRefused
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    this.requireConnected();
-    const runner = this.dataSource.createQueryRunner();
-    const client = (await runner.connect()) as PoolClient;
+    const client = await this.pool.connect();
     try {
-      return await this.run(work, begin(client, runner));
+      return await this.run(work, new Tx(client, this.dataSource));
     } finally {
-      await runner.release();
+      client.release();
     }
   }
 
@@ -296,12 +308,6 @@ export class Database {
   private requireConnected(): void {
     if (!this.dataSource.isInitialized) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
   }
-}
-
-function begin(client: PoolClient, runner: QueryRunner): Tx {
-  // TypeORM must take part in our transaction: `save` must not open one, nor `manager.transaction` commit it.
-  Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });
-  return new Tx(client, runner);
 }
 
 /** Guards must not hang with a connection that is half open: shorter than a third of any lease. */

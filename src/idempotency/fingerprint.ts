@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** The parts of a request that make it this request and no other. Headers are none of them: a retry may differ there. */
@@ -14,7 +14,7 @@ export interface Fingerprint {
   /** How it was made; only fingerprints of one scheme can be compared. */
   readonly scheme: number;
   readonly hash: Buffer;
-  /** A short keyed hash per part, to name what differs without storing the values. */
+  /** A short keyed hash per part, to name what differs without storing the values. Made when asked for: a replay needs none. */
   readonly members: Readonly<Record<string, string>>;
 }
 
@@ -40,13 +40,15 @@ export function fingerprint(
     ['query', canonicalQuery(query)],
     ...bodyParts(body, notFingerprinted),
   ];
-  const hash = createHash('sha256').update(`${SCHEME}\n`);
-  const members: Record<string, string> = {};
-  for (const [name, value] of parts) {
-    hash.update(`${JSON.stringify(name)}:${value.length}:${value}\n`);
-    members[name] = memberHash(secret, name, value);
-  }
-  return { scheme: SCHEME, hash: hash.digest(), members };
+  const text = parts.map(([name, value]) => `${JSON.stringify(name)}:${value.length}:${value}\n`).join('');
+  let members: Fingerprint['members'] | undefined;
+  return {
+    scheme: SCHEME,
+    hash: hash('sha256', `${SCHEME}\n${text}`, 'buffer'),
+    get members() {
+      return (members ??= memberHashes(secret, parts));
+    },
+  };
 }
 
 /** The names of the parts that differ between two of one scheme; empty when they are the same request. */
@@ -81,6 +83,10 @@ function canonicalQuery(query: string): string {
   const parameters = new URLSearchParams(query);
   parameters.sort();
   return parameters.toString();
+}
+
+function memberHashes(secret: string, parts: readonly [string, string][]): Record<string, string> {
+  return Object.fromEntries(parts.map(([name, value]) => [name, memberHash(secret, name, value)]));
 }
 
 function memberHash(secret: string, name: string, value: string): string {

@@ -11,7 +11,7 @@ import { Fault } from './fault-points.js';
 import { differences, fingerprint, type Fingerprint } from './fingerprint.js';
 import { hasExpired, isLive, storedFingerprint, type KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';
-import { IDEMPOTENT_ROUTE, type IdempotentRoute, type OperationHolder } from './idempotent-route.js';
+import { IDEMPOTENT_ROUTE, type IdempotentRoute } from './idempotent-route.js';
 import { KeyMetrics } from './key-metrics.js';
 import { storedReply } from './local-work.js';
 import type { AnyOperation, Reply } from './operation.js';
@@ -56,6 +56,9 @@ const MAX_READS = 4;
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
+  /** Looking one up in Nest's modules is a fiftieth of a replay. */
+  private readonly operations = new Map<IdempotentRoute['holder'], AnyOperation>();
+
   constructor(
     private readonly store: IdempotencyKeyStore,
     private readonly runner: OperationRunner,
@@ -80,7 +83,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const { tenant, idempotencyKey: key } = request;
     if (!tenant || key === undefined)
       throw new Error('The tenant guard and the key guard come before this interceptor');
-    const { operation } = this.modules.get<OperationHolder>(route.holder, { strict: false });
+    const operation = this.operationOf(route.holder);
     let input: Promise<unknown> | undefined;
     return {
       tenantId: tenant.id,
@@ -91,6 +94,14 @@ export class IdempotencyInterceptor implements NestInterceptor {
       options: this.options(request, operation),
       input: () => (input ??= lastValueFrom(next.handle())),
     };
+  }
+
+  private operationOf(holder: IdempotentRoute['holder']): AnyOperation {
+    const known = this.operations.get(holder);
+    if (known) return known;
+    const { operation } = this.modules.get(holder, { strict: false });
+    this.operations.set(holder, operation);
+    return operation;
   }
 
   private options(request: FastifyRequest, operation: AnyOperation): RunOptions {
