@@ -1,4 +1,4 @@
-import { statement, type Statement } from '../database/transaction.js';
+import { statement, type Statement } from '../database/statement.js';
 
 /** Rows that have served, and how they are found and deleted. */
 export interface Served {

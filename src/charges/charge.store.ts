@@ -1,4 +1,5 @@
-import { changesOneRow, statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, statement } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 import type { Run } from '../idempotency/operation.js';
 import { lockOrder } from '../orders/order.store.js';
 import { ChargeEntity, toCharge } from './charge.entity.js';

@@ -1,4 +1,5 @@
-import { changesOneRow, type Tx } from '../database/transaction.js';
+import { changesOneRow } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 import { beginOperation } from '../idempotency/begin-operation.js';
 import { recordOwed } from '../ledger/ledger.js';
 import type { Charge } from './charge.js';

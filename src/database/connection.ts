@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database, statement } from './transaction.js';
+import { statement } from './statement.js';
+import { Database } from './transaction.js';
 
 /** Soon enough that nobody waits for it, rare enough for a database that is just starting. */
 const RETRY_MS = 500;

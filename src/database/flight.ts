@@ -1,10 +1,12 @@
 import pg, { type QueryResult } from 'pg';
 import { isDisconnected } from './errors.js';
+import type { Statement, Values } from './statement.js';
 
 /** What pg's client calls on a query as its answers come in. Its types tell of `submit` alone. */
 interface Query {
   name: string | undefined;
   text: string;
+  values: Values;
   queryMode: 'extended' | undefined;
   submit(wire: Wire): Error | null;
   handleRowDescription(message: object): void;
@@ -63,18 +65,15 @@ export class Flight extends PgQuery {
   }
 
   /** @returns its result, once there is an answer; it fails where an earlier one failed */
-  add(
-    { name, text }: { name: string; text: string },
-    values: readonly unknown[],
-    { rows }: { rows: boolean },
-  ): Promise<QueryResult> {
+  add({ name, text }: Statement, values: Values, { rows }: { rows: boolean }): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      const query = new PgQuery(text, values, (error, result) => {
+      const query = new PgQuery(text, [], (error, result) => {
         if (!error) return resolve(result);
         this.unsendable ??= error;
         reject(error);
       });
       query.name = name;
+      query.values = values;
       query.queryMode = 'extended';
       this.queries.push(query);
       if (rows) this.rowsWanted.add(query);
@@ -92,8 +91,10 @@ export class Flight extends PgQuery {
     const collect = { value: (message: Buffer) => messages.push(message) };
     const describing = Object.create(wire, { _send: collect, sync: nothing }) as Wire;
     const silent = Object.create(describing, { describe: nothing }) as Wire;
-    for (const query of this.queries)
+    for (const query of this.queries) {
+      if (typeof query.values === 'function') query.values = query.values();
       this.unsendable ??= query.submit(this.rowsWanted.has(query) ? describing : silent) ?? undefined;
+    }
     if (this.unsendable) return this.unsendable; // nothing has been written yet
     this.nowAnswering();
     wire.stream.write(Buffer.concat([...messages, SYNC]));

@@ -1,38 +1,9 @@
-import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
+import pg, { type Pool, type PoolClient, type QueryResult, type Submittable } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { isAborted, isDivisionByZero, isRolledBack } from './errors.js';
 import { Flight, NotCarriedOut } from './flight.js';
-
-/** A statement with a name is prepared once per connection and then only executed. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-}
-
-/** `statement('find_order', 'SELECT …')`: names are unique in the service, as PostgreSQL keeps one text per name. */
-export function statement(name: string, text: string): Statement {
-  return { name, text };
-}
-
-/** A statement that fails unless it changes one row. */
-export interface OneRowStatement extends Statement {
-  readonly changesOneRow: true;
-}
-
-/**
- * For a conditional UPDATE whose condition is an invariant. That it changed its row is checked in the database: a COMMIT
- * may then follow in the same flight, and is not carried out where the row was not there.
- */
-export function changesOneRow(name: string, update: string): OneRowStatement {
-  const text = `WITH changed AS (${update} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed`;
-  return { name, text, changesOneRow: true };
-}
-
-/** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */
-export function planned(text: string): Statement {
-  return statement('', text);
-}
+import { planned, type OneRowStatement, type Statement, type Values } from './statement.js';
 
 /**
  * A COMMIT went out and its answer never came back: it may or may not have happened.
@@ -105,16 +76,29 @@ export class Tx {
     void this.expect(this.add(statement, values));
   }
 
-  /** Does not wait either. Where the row is not there to be changed, the transaction fails, with `otherwise`. */
-  sendOne(
+  /** Where the row is not there to be changed, the transaction fails, with `otherwise`. */
+  changeOne(
     statement: OneRowStatement,
-    values: readonly unknown[],
+    values: Values,
     otherwise: () => Error = () => new UnexpectedRowCount(statement.name),
-  ): void {
-    const changed = this.add(statement, values).catch((error: unknown) => {
-      throw isDivisionByZero(error) ? otherwise() : error;
-    });
-    void this.expect(changed);
+  ): Promise<void> {
+    const changed = this.add(statement, values).then(
+      () => undefined,
+      (error: unknown) => {
+        throw isDivisionByZero(error) ? otherwise() : error;
+      },
+    );
+    return this.expect(changed);
+  }
+
+  /** As `changeOne`, and does not wait. */
+  sendOne(statement: OneRowStatement, values: Values, otherwise?: () => Error): void {
+    void this.changeOne(statement, values, otherwise);
+  }
+
+  /** Whether anything has been sent. */
+  get departed(): boolean {
+    return this.answered !== undefined;
   }
 
   /** Calls `listener` once the COMMIT is confirmed; never after a rollback. It must not throw. */
@@ -168,11 +152,7 @@ export class Tx {
   }
 
   /** After a failure nothing more is sent: should BEGIN have failed, it would be committed by itself. */
-  private add(
-    statement: Statement,
-    values: readonly unknown[] = [],
-    wanted = { rows: false },
-  ): Promise<QueryResult> {
+  private add(statement: Statement, values: Values = [], wanted = { rows: false }): Promise<QueryResult> {
     if (this.failed) return Promise.reject(new NotCarriedOut());
     this.flight ??= this.board();
     return this.flight.add(statement, values, wanted);
@@ -187,7 +167,7 @@ export class Tx {
 
   private depart(): void {
     if (!this.flight) return;
-    void this.client.query(this.flight);
+    this.client.query<Submittable>(this.flight as unknown as Submittable);
     this.answered = this.flight.answer;
     this.flight = undefined;
   }

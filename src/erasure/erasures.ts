@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Database, statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
 import { isOrderId } from '../orders/order.js';
 import { orderNotFound } from '../orders/order.problems.js';
 import { erasureBlocked, erasureOvertaken, tenantNotFound } from './erasure.problems.js';

@@ -1,4 +1,5 @@
-import { planned, type Database } from '../database/transaction.js';
+import { planned } from '../database/statement.js';
+import type { Database } from '../database/transaction.js';
 
 /** Rows that one statement reads. No index leads to a person, and no statement may outlive a lease. */
 const PAGE = 1_000;

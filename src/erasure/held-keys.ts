@@ -1,4 +1,5 @@
-import { statement, type Database, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import type { Database, Tx } from '../database/transaction.js';
 import { REPLY_ERASED, replyErased } from '../idempotency/idempotency.problems.js';
 import { refusal } from '../idempotency/operation.js';
 import { everyRow } from './every-row.js';

@@ -1,4 +1,5 @@
-import { planned, type Database, type Tx } from '../database/transaction.js';
+import { planned } from '../database/statement.js';
+import type { Database, Tx } from '../database/transaction.js';
 import { ERASED_EMAIL, type OrderStatus } from '../orders/order.js';
 import { everyRow } from './every-row.js';
 import { addressOf, type ClientWords, type Subject } from './subject.js';

@@ -1,4 +1,5 @@
-import { planned, type Database, type Tx } from '../database/transaction.js';
+import { planned } from '../database/statement.js';
+import type { Database, Tx } from '../database/transaction.js';
 import { everyRow } from './every-row.js';
 import { hasWords, withoutWords } from './providers-words.js';
 

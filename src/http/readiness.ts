@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database, statement } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database } from '../database/transaction.js';
 import { Draining } from './draining.js';
 
 /** An orchestrator asks every few seconds; a database that needs longer than this is as good as away. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { dueTenants } from '../database/due-tenants.js';
-import { Database, statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';

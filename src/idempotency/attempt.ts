@@ -19,6 +19,14 @@ export interface Claim {
   readonly fingerprint: Fingerprint;
 }
 
+/** What an attempt leaves behind at a recovery point. */
+export interface Advance {
+  readonly recoveryPoint: string;
+  readonly state: unknown;
+  readonly request:
+    { readonly body: unknown; readonly step: string; readonly derivedKey: string } | undefined;
+}
+
 /** A step's call to another system, as it was frozen before its first send. */
 export interface FrozenRequest {
   readonly body: unknown;

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { typeid } from 'typeid-js';
-import { statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 import { newRequestId } from '../http/request-id.js';
 
 /** What the service itself sets out to do. */

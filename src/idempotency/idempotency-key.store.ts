@@ -1,20 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { changesOneRow, Database, statement, type Tx } from '../database/transaction.js';
-import type { Attempt, Claim } from './attempt.js';
+import { changesOneRow, statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
+import type { Advance, Attempt, Claim } from './attempt.js';
+import { CLAIM, claimValues, json } from './claim.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
-import { LeaseLost } from './ownership.js';
-
-/** What an attempt leaves behind at a recovery point. */
-export interface Advance {
-  readonly recoveryPoint: string;
-  readonly state: unknown;
-  readonly request:
-    { readonly body: unknown; readonly step: string; readonly derivedKey: string } | undefined;
-}
+import { KeyTaken, LeaseLost } from './ownership.js';
 
 /**
  * The statements on `idempotency_keys`, one method each. Every write of an attempt carries its owner token and
@@ -22,9 +16,9 @@ export interface Advance {
  */
 @Injectable()
 export class IdempotencyKeyStore {
-  private readonly lease: number;
-  private readonly grace: number;
-  private readonly retentionHours: number;
+  readonly lease: number;
+  readonly grace: number;
+  readonly retentionHours: number;
   private readonly windowHours: number;
 
   constructor(
@@ -48,23 +42,17 @@ export class IdempotencyKeyStore {
     return row;
   }
 
-  /** Makes the key this attempt's, unless it is anybody's: 0 rows. Replaces a row that is finished and expired. */
-  claim(tx: Tx, { execution, owner, version }: Attempt, { fingerprint }: Claim): Promise<number> {
-    return tx.execute(CLAIM, [
-      execution.tenantId,
-      execution.key,
-      execution.id,
-      execution.operation,
-      fingerprint.scheme,
-      fingerprint.hash,
-      JSON.stringify(fingerprint.members),
-      JSON.stringify(execution.input),
-      owner,
-      version,
-      this.lease,
-      this.grace,
-      execution.requestId,
-    ]);
+  /**
+   * Makes the key this attempt's; a row that is finished and expired is replaced. Where it is known by the time that the
+   * statement leaves what the first transaction comes to, the row is written once, as that leaves it.
+   * @throws KeyTaken at commit, where it is anybody else's
+   */
+  claim(tx: Tx, attempt: Attempt, claim: Claim, end: () => Reply | Advance | undefined): Promise<void> {
+    return tx.changeOne(
+      CLAIM,
+      () => claimValues(attempt, claim, end(), this),
+      () => new KeyTaken(),
+    );
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
@@ -133,34 +121,12 @@ export class IdempotencyKeyStore {
 
 const leaseLost = () => new LeaseLost();
 
-function json(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value);
-}
-
 const FIND = statement(
   'key_find',
   `SELECT ${KEY_COLUMNS} FROM idempotency_keys WHERE tenant_id = $1 AND key = $2`,
 );
 
 const FIND_SETTLED = statement('key_find_settled', `${FIND.text} FOR UPDATE`);
-
-const CLAIM = statement(
-  'key_claim',
-  `INSERT INTO idempotency_keys AS held (tenant_id, key, id, operation, fingerprint_scheme, fingerprint,
-     member_hashes, status, recovery_point, input, owner, version, locked_until, next_run_at, attempts, request_id)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, 'in_progress', 'started', $8, $9, $10,
-     now() + make_interval(secs => $11), now() + make_interval(secs => $12), 1, $13)
-   ON CONFLICT (tenant_id, key) DO UPDATE SET
-     id = excluded.id, operation = excluded.operation, fingerprint_scheme = excluded.fingerprint_scheme,
-     fingerprint = excluded.fingerprint, member_hashes = excluded.member_hashes, status = excluded.status,
-     recovery_point = excluded.recovery_point, state = NULL, input = excluded.input, request = NULL,
-     request_step = NULL, request_derived_key = NULL, first_sent_at = NULL, in_doubt = false, owner = excluded.owner,
-     version = excluded.version, locked_until = excluded.locked_until, next_run_at = excluded.next_run_at,
-     attempts = 1, completer_tries = 0, doubtful_tries = 0, unrecognised_since = NULL, last_error = NULL,
-     request_id = excluded.request_id, reply_status = NULL, reply_headers = NULL, reply_body = NULL,
-     created_at = now(), completed_at = NULL, expires_at = NULL
-   WHERE held.status = 'finished' AND held.expires_at <= now() AND held.version = excluded.version - 1`,
-);
 
 /** A call that goes on at another recovery point, under the same derived key, keeps its past. */
 const ADVANCE = changesOneRow(

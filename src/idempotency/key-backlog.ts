@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
 
 /** What is not finished: keys that wait to be taken up again, and questions that wait for a person. */

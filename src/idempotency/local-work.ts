@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { isLockTimeout, isRetryable, isStoreUnavailable } from '../database/errors.js';
 import { CommitUnknown, Database, type Tx } from '../database/transaction.js';
-import type { Attempt, FrozenRequest } from './attempt.js';
+import type { Advance, Attempt, FrozenRequest } from './attempt.js';
 import type { KeyRow } from './idempotency-key.row.js';
-import { IdempotencyKeyStore, type Advance } from './idempotency-key.store.js';
+import { IdempotencyKeyStore } from './idempotency-key.store.js';
 import { Reply } from './operation.js';
 import { keyInUse } from './idempotency.problems.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
@@ -20,8 +20,8 @@ const MAX_TRIES = 4;
 
 /**
  * Commits local work: the claim where the key has no row yet, the business rows, and the recovery point or the
- * stored reply, in one transaction. That last write is the fence: unless it changes its one row it fails, and PostgreSQL
- * does not carry out the COMMIT behind it. So all of it can be one flight.
+ * stored reply, in one transaction. The claim fails where the key is taken, and that last write, the fence, where it is
+ * not ours any more; PostgreSQL does not carry out the COMMIT behind what failed. So all of it can be one flight.
  */
 @Injectable()
 export class LocalWork {
@@ -55,19 +55,20 @@ export class LocalWork {
     beforeCommit: BeforeCommit,
   ): Promise<Reply | undefined> {
     const leasedAt = performance.now();
-    let claim: Promise<number> | undefined;
+    let claim: Promise<void> | undefined;
     try {
       const end = await this.database.transaction(async (tx) => {
-        claim = attempt.unclaimed && this.store.claim(tx, attempt, attempt.unclaimed);
-        const written = await write(tx);
-        this.fence(tx, attempt, written);
+        let written = undefined as Reply | Advance | undefined; // read by the claim, as it leaves
+        claim = attempt.unclaimed && this.store.claim(tx, attempt, attempt.unclaimed, () => written);
+        written = await write(tx);
+        if (!claim || tx.departed) this.fence(tx, attempt, written); // or the claim says it all
         await beforeCommit(nameOf(written), tx);
         return written;
       });
       moveOn(attempt, end, leasedAt);
       return end instanceof Reply ? end : undefined;
     } catch (error) {
-      await refuseWhereTaken(claim);
+      await refuseWaiting(claim);
       throw error;
     }
   }
@@ -113,14 +114,11 @@ function mayTryAgain(error: unknown): boolean {
   return error instanceof CommitUnknown || isRetryable(error);
 }
 
-/**
- * Whatever failed behind a claim that lost does not count. Where another first phase with this key takes longer than
- * anybody should wait, that is a request in progress.
- */
-async function refuseWhereTaken(claim: Promise<number> | undefined): Promise<void> {
-  const [claimed] = await Promise.allSettled([claim]);
-  if (claimed.status === 'rejected' && isLockTimeout(claimed.reason)) throw keyInUse(null);
-  if (claimed.status === 'fulfilled' && claimed.value === 0) throw new KeyTaken();
+/** Another first phase with this key takes longer than anybody should wait: that is a request in progress. */
+async function refuseWaiting(claim: Promise<void> | undefined): Promise<void> {
+  await claim?.catch((error: unknown) => {
+    if (isLockTimeout(error)) throw keyInUse(null);
+  });
 }
 
 function moveOn(attempt: Attempt, end: Reply | Advance, leasedAt: number): void {

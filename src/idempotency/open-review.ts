@@ -1,5 +1,6 @@
 import { typeid } from 'typeid-js';
-import { statement, type Database, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import type { Database, Tx } from '../database/transaction.js';
 
 /** A question that no program may decide. About an unfinished key it is opened by `Reviews`, which also stops the key. */
 export interface OpenQuestion {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
 
 export const DECISIONS = ['mark_succeeded', 'mark_failed', 'retry'] as const;
 

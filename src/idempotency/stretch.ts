@@ -1,6 +1,6 @@
 import type { Tx } from '../database/transaction.js';
 import type { Course, LocalStep } from './course.js';
-import type { Advance } from './idempotency-key.store.js';
+import type { Advance } from './attempt.js';
 import { Reply, type RecoveryPoint } from './operation.js';
 
 /** Local phases that run one after the other in one transaction, up to a foreign call or the reply. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { dueTenants } from '../database/due-tenants.js';
-import { Database, planned, statement, type Tx } from '../database/transaction.js';
+import { planned, statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
 import type { ReceivedMessage } from './message-handler.js';
 
 /** The consumer's statements. Every time in them is the database's. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
 
 /** A message of another system, as it comes in. */
 export interface IncomingMessage {

@@ -1,4 +1,5 @@
-import { statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 
 /** Money that came in for an order, in the provider's smallest unit. */
 export interface OrderPayment {

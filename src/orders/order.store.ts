@@ -1,4 +1,5 @@
-import { changesOneRow, statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, statement } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 import { OrderEntity, toOrder } from './order.entity.js';
 import type { Order, OrderStatus } from './order.js';
 

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { dueTenants } from '../database/due-tenants.js';
-import { Database, planned } from '../database/transaction.js';
+import { planned } from '../database/statement.js';
+import { Database } from '../database/transaction.js';
 import type { StagedMessage } from './delivery.js';
 
 /** Messages that one relay may deliver and mark until its lease ends, and the token that proves it. */

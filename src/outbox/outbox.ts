@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { typeid } from 'typeid-js';
-import { statement, type Tx } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 
 /** A message that tells of a change, staged in the transaction of that change. */
 export interface OutboxMessage {

@@ -1,6 +1,7 @@
 import { inParallel } from '../background/in-parallel.js';
 import { dueTenants } from '../database/due-tenants.js';
-import { planned, type Database, type Statement, type Tx } from '../database/transaction.js';
+import { planned, type Statement } from '../database/statement.js';
+import type { Database, Tx } from '../database/transaction.js';
 import { askPerson } from '../idempotency/open-review.js';
 import { isSettling, type ChargeOutcome, type RefundOutcome, type Settling } from './payment-provider.js';
 

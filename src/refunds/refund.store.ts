@@ -1,6 +1,7 @@
 import { lockPayment } from '../charges/charge.store.js';
 import type { Payment } from '../charges/payment.js';
-import { changesOneRow, statement, type Tx } from '../database/transaction.js';
+import { changesOneRow, statement } from '../database/statement.js';
+import type { Tx } from '../database/transaction.js';
 import { RefundEntity, toRefund } from './refund.entity.js';
 import { isRefundId, type Refund, type RefundStatus } from './refund.js';
 

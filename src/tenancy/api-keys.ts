@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { statement, type Database } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import type { Database } from '../database/transaction.js';
 import type { Tenant } from './tenant.js';
 
 /** What is stored of a key: enough to recognise it, too little to use it. */

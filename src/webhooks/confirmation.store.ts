@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { dueTenants } from '../database/due-tenants.js';
-import { Database, planned, statement, type Statement, type Tx } from '../database/transaction.js';
+import { planned, statement, type Statement } from '../database/statement.js';
+import { Database, type Tx } from '../database/transaction.js';
 import type { ChargeTerms, RefundTerms } from '../payments/payment-provider.js';
 
 /** What we hold for made, and have not seen at the provider. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement } from '../database/transaction.js';
+import { statement } from '../database/statement.js';
+import { Database } from '../database/transaction.js';
 import type { ChargeNews, RefundNews } from '../payments/payment-event.js';
 
 /** A process that dies in the middle leaves the sweep to another after this long. */

@@ -1,5 +1,5 @@
 import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
-import { statement } from '../../src/database/transaction.js';
+import { statement } from '../../src/database/statement.js';
 import { Idempotent } from '../../src/idempotency/idempotent.decorator.js';
 import {
   atomicPhase,

@@ -2,7 +2,8 @@ import { Body, Controller, Get, Module, Param, Post, Req } from '@nestjs/common'
 import { Type } from 'class-transformer';
 import { IsEmail, IsInt, IsString, Min, ValidateNested } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { Database, statement } from '../../src/database/transaction.js';
+import { statement } from '../../src/database/statement.js';
+import { Database } from '../../src/database/transaction.js';
 import { RawBody } from '../../src/http/raw-body.decorator.js';
 import { CurrentTenant, type Tenant } from '../../src/tenancy/tenant.js';
 

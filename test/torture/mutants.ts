@@ -29,9 +29,10 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
   'claim-outside-the-transaction': [
     [
       'idempotency/local-work.js',
-      'this.store.claim(tx, attempt, attempt.unclaimed);',
-      'this.database.transaction((own) => this.store.claim(own, attempt, attempt.unclaimed)); await claim;',
+      'this.store.claim(tx, attempt, attempt.unclaimed, () => written);',
+      'this.database.transaction((own) => this.store.claim(own, attempt, attempt.unclaimed, () => undefined)); await claim;',
     ],
+    ['idempotency/local-work.js', 'if (!claim || tx.departed)', 'if (true)'],
   ],
   'outbox-row-outside-the-transaction': [
     [
@@ -74,11 +75,11 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
       'const committed = doubted && mayBeOurs(error) ? await this.committedRow(attempt) : undefined;',
       'const committed = undefined;',
     ],
-    ['idempotency/local-work.js', 'await refuseWhereTaken(claim);', ';'],
+    ['idempotency/local-work.js', 'claim = attempt.unclaimed', 'claim = !attempt.blind && attempt.unclaimed'],
     [
       'idempotency/local-work.js',
-      'this.fence(tx, attempt, written);',
-      'if (!attempt.blind) this.fence(tx, attempt, written);',
+      'if (!claim || tx.departed)',
+      'if (!attempt.blind && (!claim || tx.departed))',
     ],
   ],
 };

@@ -1,7 +1,8 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { isStoreUnavailable } from '../../src/database/errors.js';
-import { CommitRefused, CommitUnknown, Database, statement } from '../../src/database/transaction.js';
+import { statement } from '../../src/database/statement.js';
+import { CommitRefused, CommitUnknown, Database } from '../../src/database/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const ADD_TENANT = statement('test_add_tenant', 'INSERT INTO tenants (id, name) VALUES ($1, $1)');

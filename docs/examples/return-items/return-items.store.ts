@@ -1,6 +1,7 @@
 import { lockPayment } from '../../../src/charges/charge.store.js';
 import type { Payment } from '../../../src/charges/payment.js';
-import { statement, type Tx } from '../../../src/database/transaction.js';
+import { statement } from '../../../src/database/statement.js';
+import type { Tx } from '../../../src/database/transaction.js';
 import { isOrderId } from '../../../src/orders/order.js';
 import type { ReturnItemsInput } from './return-items.operation.js';
 

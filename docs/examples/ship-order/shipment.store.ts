@@ -1,6 +1,7 @@
 import type { Charge } from '../../../src/charges/charge.js';
 import { lockPayment } from '../../../src/charges/charge.store.js';
-import { changesOneRow, statement, type Tx } from '../../../src/database/transaction.js';
+import { changesOneRow, statement } from '../../../src/database/statement.js';
+import type { Tx } from '../../../src/database/transaction.js';
 import type { SettledOf } from '../../../src/idempotency/operation.js';
 import { isOrderId, type Order } from '../../../src/orders/order.js';
 import { lockOrder } from '../../../src/orders/order.store.js';

@@ -1,6 +1,7 @@
 import type { Config } from '../../../src/config/config.js';
 import { SANDBOX_SECRET } from '../../../src/config/config.js';
-import { Database, type Statement } from '../../../src/database/transaction.js';
+import type { Statement } from '../../../src/database/statement.js';
+import { Database } from '../../../src/database/transaction.js';
 import { ApiKeyAuthenticator } from '../../../src/tenancy/api-key-authenticator.js';
 import { addApiKey, addTenant } from '../../../src/tenancy/api-keys.js';
 import { RecentAnswers } from '../../../src/tenancy/recent-answers.js';

@@ -1,0 +1,32 @@
+/** A statement with a name is prepared once per connection and then only executed. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** `statement('find_order', 'SELECT …')`: names are unique in the service, as PostgreSQL keeps one text per name. */
+export function statement(name: string, text: string): Statement {
+  return { name, text };
+}
+
+/** Those of a statement's parameters; a function is asked when the statement leaves. */
+export type Values = readonly unknown[] | (() => readonly unknown[]);
+
+/** A statement that fails unless it changes one row. */
+export interface OneRowStatement extends Statement {
+  readonly changesOneRow: true;
+}
+
+/**
+ * For a conditional UPDATE whose condition is an invariant. That it changed its row is checked in the database: a COMMIT
+ * may then follow in the same flight, and is not carried out where the row was not there.
+ */
+export function changesOneRow(name: string, update: string): OneRowStatement {
+  const text = `WITH changed AS (${update} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed`;
+  return { name, text, changesOneRow: true };
+}
+
+/** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */
+export function planned(text: string): Statement {
+  return statement('', text);
+}

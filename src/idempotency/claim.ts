@@ -1,0 +1,101 @@
+import { statement, type OneRowStatement } from '../database/statement.js';
+import type { Advance, Attempt, Claim } from './attempt.js';
+import { Reply } from './operation.js';
+
+/** In seconds, and hours. */
+interface Times {
+  readonly lease: number;
+  readonly grace: number;
+  readonly retentionHours: number;
+}
+
+/** What a claim writes in each column; nothing stays of a row that it replaces. */
+const CLAIMED = {
+  id: '$3',
+  operation: '$4',
+  fingerprint_scheme: '$5',
+  fingerprint: '$6',
+  member_hashes: '$7',
+  request_id: '$8',
+  owner: '$9',
+  version: '$10',
+  next_run_at: 'now() + make_interval(secs => $12)',
+  status: "CASE WHEN $20::int IS NULL THEN 'in_progress' ELSE 'finished' END",
+  recovery_point: '$13',
+  input: '$14',
+  state: '$15',
+  request: '$16',
+  request_step: '$17',
+  request_derived_key: '$18::text',
+  first_sent_at: 'CASE WHEN $18::text IS NOT NULL THEN now() END',
+  locked_until: 'now() + make_interval(secs => $19)',
+  reply_status: '$20::int',
+  reply_headers: '$21',
+  reply_body: '$22',
+  completed_at: 'CASE WHEN $20::int IS NOT NULL THEN now() END',
+  expires_at: 'now() + make_interval(hours => $23)',
+  created_at: 'now()',
+  attempts: '1',
+  completer_tries: '0',
+  doubtful_tries: '0',
+  in_doubt: 'false',
+  known_outcome: 'NULL',
+  unrecognised_since: 'NULL',
+  last_error: 'NULL',
+};
+
+/** Like `changesOneRow`, it fails where it changes none: the key is somebody's. */
+export const CLAIM: OneRowStatement = {
+  ...statement(
+    'key_claim',
+    `INSERT INTO idempotency_keys AS held (tenant_id, key, ${Object.keys(CLAIMED).join(', ')})
+   VALUES ($1, $2, ${Object.values(CLAIMED).join(', ')})
+   ON CONFLICT (tenant_id, key) DO UPDATE SET
+     ${Object.keys(CLAIMED)
+       .map((column) => `${column} = excluded.${column}`)
+       .join(', ')}
+   WHERE 1 / (held.status = 'finished' AND held.expires_at <= now() AND held.version = $11)::int = 1`,
+  ),
+  changesOneRow: true,
+};
+
+/** What `CLAIM` reads. @param end what the first transaction comes to, where that is known already */
+export function claimValues(
+  { execution, owner, version }: Attempt,
+  { fingerprint }: Claim,
+  end: Reply | Advance | undefined,
+  times: Times,
+): unknown[] {
+  return [
+    execution.tenantId,
+    execution.key,
+    execution.id,
+    execution.operation,
+    fingerprint.scheme,
+    fingerprint.hash,
+    JSON.stringify(fingerprint.members),
+    execution.requestId,
+    owner,
+    end ? version + 1 : version,
+    version - 1,
+    times.grace,
+    ...(end instanceof Reply ? finished(end, times) : underWay(end ?? STARTED, execution.input, times)),
+  ];
+}
+
+const STARTED: Advance = { recoveryPoint: 'started', state: undefined, request: undefined };
+
+function underWay({ recoveryPoint, state, request }: Advance, input: unknown, { lease }: Times): unknown[] {
+  const frozen = [json(request?.body), request?.step ?? null, request?.derivedKey ?? null];
+  return [recoveryPoint, json(input), json(state), ...frozen, lease, null, null, null, null];
+}
+
+function finished({ status, headers, body }: Reply, { retentionHours }: Times): unknown[] {
+  const nothing = Array<null>(6).fill(null);
+  return ['finished', ...nothing, status, JSON.stringify(headers), body, retentionHours];
+}
+
+/** @returns NULL for what is not there */
+export function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
