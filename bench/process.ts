@@ -17,6 +17,7 @@ export class Program {
       env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
+    process.once('exit', () => child.kill('SIGKILL')); // a measurement that failed leaves nothing behind
     const program = new Program(child, `http://127.0.0.1:${port}`);
     await program.answers();
     return program;

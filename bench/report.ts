@@ -1,4 +1,5 @@
 import type { Measured } from './measure.js';
+import type { Row } from './outcome.js';
 
 const COLUMNS: readonly [heading: string, of: (row: Measured) => string][] = [
   ['what', ({ name }) => name],
@@ -25,6 +26,26 @@ export function table(rows: readonly Measured[]): string {
     line(COLUMNS.map(() => '---')),
     ...rows.map((row) => line(COLUMNS.map(([, of]) => of(row)))),
   ].join('\n');
+}
+
+/** What is told of a window where it is not the cores that matter. */
+export function figuresOf({ name, perSecond, p50, p99, longest, writes, walBytes }: Measured): Row {
+  return {
+    name,
+    'per second': perSecond,
+    'p50 ms': p50,
+    'p99 ms': p99,
+    'longest ms': longest,
+    commits: writes,
+    'WAL bytes': walBytes,
+  };
+}
+
+/** @returns one sentence for each window with answers other than the one expected */
+export function wrongAnswers(windows: readonly Measured[]): string[] {
+  return windows
+    .filter(({ wrong }) => wrong > 0)
+    .map(({ name, wrong }) => `${name}: ${wrong} answers were wrong`);
 }
 
 /** What the figures are for: one beside the other, from the same run. */

@@ -22,12 +22,13 @@ export class Stage {
     readonly providerUrl: string,
   ) {}
 
-  static async set(): Promise<Stage> {
+  /** @param settings of PostgreSQL, where a measurement is about another one than it comes with */
+  static async set(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = join(await mkdtemp(join(tmpdir(), 'checkout-bench-')), 'postgres');
     const postgres = await startPostgres({
       folder,
       port: await freePort(),
-      settings: { max_connections: '200' },
+      settings: { max_connections: '200', ...settings },
     });
     const provider = spawn(
       process.execPath,
@@ -86,6 +87,7 @@ export class BenchDatabase {
   constructor(readonly url: string) {
     const options = '-c statement_timeout=0 -c lock_timeout=0';
     this.client = new pg.Pool({ connectionString: url, max: 1, application_name: 'bench', options });
+    this.client.on('error', () => undefined); // it idled when PostgreSQL was stopped
   }
 
   async sql<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
