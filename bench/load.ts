@@ -9,6 +9,8 @@ export interface Window {
   readonly answered: number;
   /** Answers by status class other than what was expected, and connections that broke. */
   readonly wrong: number;
+  /** How many answers had each status. */
+  readonly statuses: Readonly<Record<string, number>>;
 }
 
 export interface Load {
@@ -21,9 +23,26 @@ export interface Load {
   readonly key: string | (() => string);
   /** The status that every answer must have. */
   readonly status: number;
+  /** Requests a second, of all connections together; as many as are answered where it is left out. */
+  readonly rate?: number;
+  /** Ends after so many requests, whatever `seconds` says. */
+  readonly amount?: number;
+  /** Sees each answer; what it costs is the load's, so only where it is needed. */
+  readonly onAnswer?: (status: number, headers: Readonly<Record<string, string>>) => void;
 }
 
-export async function load({ url, connections, seconds, body, headers, key, status }: Load): Promise<Window> {
+export async function load({
+  url,
+  connections,
+  seconds,
+  body,
+  headers,
+  key,
+  status,
+  rate,
+  amount,
+  onAnswer,
+}: Load): Promise<Window> {
   const keyOf = typeof key === 'string' ? () => key : key;
   const all = { ...headers, 'Content-Type': 'application/json' };
   const result = await autocannon({
@@ -31,18 +50,23 @@ export async function load({ url, connections, seconds, body, headers, key, stat
     connections,
     duration: seconds,
     timeout: 30,
+    ...(rate !== undefined && { overallRate: rate }),
+    ...(amount !== undefined && { amount }),
     requests: [
       {
         method: 'POST',
         body,
         setupRequest: (request) => ({ ...request, headers: { ...all, 'Idempotency-Key': keyOf() } }),
+        ...(onAnswer && { onResponse: (code, _body, _context, got) => onAnswer(code, got as never) }),
       },
     ],
   });
   const { latency, statusCodeStats, errors, timeouts, duration } = result;
-  const answered = statusCodeStats?.[`${status}`]?.count ?? 0;
-  const others =
-    Object.values(statusCodeStats ?? {}).reduce((sum, { count = 0 }) => sum + count, 0) - answered;
+  const statuses = Object.fromEntries(
+    Object.entries(statusCodeStats ?? {}).map(([code, { count = 0 }]) => [code, count]),
+  );
+  const answered = statuses[status] ?? 0;
+  const others = Object.values(statuses).reduce((sum, count) => sum + count, 0) - answered;
   return {
     perSecond: answered / duration,
     p50: latency.p50,
@@ -50,5 +74,6 @@ export async function load({ url, connections, seconds, body, headers, key, stat
     longest: latency.max,
     answered,
     wrong: others + errors + timeouts,
+    statuses,
   };
 }

@@ -63,9 +63,9 @@ export class Stage {
     return (await fetch(this.providerUrl)).json() as Promise<Record<string, number>>;
   }
 
-  /** From now on the provider takes so long. */
-  async slowDown(milliseconds: number): Promise<void> {
-    await fetch(`${this.providerUrl}/_delay`, { method: 'POST', body: String(milliseconds) });
+  /** From now on the provider takes so long, in ms: as likely the least, the most or anything between. */
+  async slowDown(least: number, most = least): Promise<void> {
+    await fetch(`${this.providerUrl}/_delay`, { method: 'POST', body: JSON.stringify([least, most]) });
   }
 
   async close(): Promise<void> {

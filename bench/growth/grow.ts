@@ -50,10 +50,10 @@ const AT_ONCE = 2;
  * One checkout must have been made. Indexes are made afterwards, and the planner is told, as months of traffic would.
  */
 export async function grow(database: BenchDatabase, rows: number): Promise<void> {
-  const options = '-c synchronous_commit=off -c maintenance_work_mem=1GB -c jit=off';
+  const options = '-c statement_timeout=0 -c synchronous_commit=off -c maintenance_work_mem=1GB';
   const pool = new pg.Pool({ connectionString: database.url, max: AT_ONCE, options });
   if (rows > 0) {
-    await pool.query("ALTER SYSTEM SET max_wal_size = '16GB'");
+    await pool.query("ALTER SYSTEM SET max_wal_size = '4GB'");
     await pool.query('SELECT pg_reload_conf()');
     const dresses = await bare(pool, GROWN_TABLES);
     await Promise.all(GROWN_TABLES.map((table) => fill(pool, table, rows)));

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 
 /**
- * A payment provider that answers at once, or after `DELAY_MS`, and does nothing else that takes time: what is measured
+ * A payment provider that answers at once, or after a while (`POST /_delay`: the least and the most, in ms), and does nothing else that takes time: what is measured
  * is the service. It says how many different keys it has charged under, by the prefix of the key.
  */
 const charged = new Map<string, Set<string>>();
-let delay = Number(process.env['DELAY_MS'] ?? 0);
+let delay: readonly [least: number, most: number] = [0, 0];
 let sequence = 0;
 
 const server = createServer((request, response) => {
@@ -14,10 +14,11 @@ const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
     const body = Buffer.concat(chunks).toString();
-    if (request.url === '/_delay') return respond({ delay: (delay = Number(body)) });
+    if (request.url === '/_delay') return respond({ delay: (delay = JSON.parse(body) as typeof delay) });
     const answer = charge(String(request.headers['idempotency-key']), new URLSearchParams(body));
-    if (delay === 0) respond(answer);
-    else setTimeout(respond, delay, answer);
+    const [least, most] = delay;
+    if (most === 0) respond(answer);
+    else setTimeout(respond, least + Math.random() * (most - least), answer);
   });
 
   function respond(body: object): void {
