@@ -9,6 +9,7 @@ import { OwedBack1764482400000 } from '../../migrations/1764482400000-owed-back.
 import { Confirmations1764484200000 } from '../../migrations/1764484200000-confirmations.js';
 import { DeadEvents1764486900000 } from '../../migrations/1764486900000-dead-events.js';
 import { Erasures1764490500000 } from '../../migrations/1764490500000-erasures.js';
+import { PlansOfAnyAge1764492600000 } from '../../migrations/1764492600000-plans-of-any-age.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   Confirmations1764484200000,
   DeadEvents1764486900000,
   Erasures1764490500000,
+  PlansOfAnyAge1764492600000,
 ];
