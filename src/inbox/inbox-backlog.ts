@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
+import { WAITING } from './inbox.store.js';
 
 /** Whether what was received is applied. */
 @Injectable()
@@ -24,13 +25,13 @@ export class InboxBacklog {
 const BACKLOG = statement(
   'inbox_backlog',
   `WITH RECURSIVE earliest AS (
-     (SELECT tenant_id, due_at FROM inbox_messages WHERE applied_at IS NULL ORDER BY tenant_id, due_at LIMIT 1)
+     (SELECT tenant_id, due_at FROM inbox_messages WHERE ${WAITING} ORDER BY tenant_id, due_at LIMIT 1)
      UNION ALL
      SELECT following.* FROM earliest, LATERAL (
-       SELECT tenant_id, due_at FROM inbox_messages WHERE applied_at IS NULL AND tenant_id > earliest.tenant_id
+       SELECT tenant_id, due_at FROM inbox_messages WHERE ${WAITING} AND tenant_id > earliest.tenant_id
         ORDER BY tenant_id, due_at LIMIT 1) AS following
    )
    SELECT (SELECT count(*)::int
-             FROM (SELECT FROM inbox_messages WHERE applied_at IS NULL AND due_at <= now() LIMIT 10000) AS due) AS due,
+             FROM (SELECT FROM inbox_messages WHERE ${WAITING} AND due_at <= now() LIMIT 10000) AS due) AS due,
           (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float8 FROM earliest) AS age`,
 );

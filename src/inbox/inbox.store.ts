@@ -48,8 +48,8 @@ export class InboxStore {
   }
 }
 
-/** Neither applied nor given up; as in inbox_messages_due. */
-const WAITING = 'applied_at IS NULL AND dead_at IS NULL';
+/** Neither applied nor given up; word for word as in inbox_messages_due, which serves nothing else. */
+export const WAITING = 'applied_at IS NULL AND dead_at IS NULL';
 
 const DUE_TENANTS = planned(dueTenants({ table: 'inbox_messages', due: 'due_at', waiting: WAITING }));
 
