@@ -1,6 +1,6 @@
+import { GROWN_TABLES } from '../../test/support/grow.js';
 import type { Row } from '../outcome.js';
 import type { BenchDatabase } from '../stage.js';
-import { GROWN_TABLES } from './grow.js';
 
 /** Per table: how big it is, and whether autovacuum keeps up by its own account. */
 export async function sizes(database: BenchDatabase, name: string): Promise<Row[]> {

@@ -35,7 +35,7 @@ const BACKLOG = statement(
        SELECT tenant_id, due_at FROM outbox_messages WHERE due_at IS NOT NULL AND tenant_id > earliest.tenant_id
         ORDER BY tenant_id, due_at LIMIT 1) AS following
    )
-   SELECT (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE due_at <= now() LIMIT 10000) AS due) AS due,
+   SELECT (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE due_at <= now() ORDER BY tenant_id, due_at LIMIT 10000) AS due) AS due,
           (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float8 FROM earliest) AS age,
-          (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE dead_at IS NOT NULL LIMIT 10000) AS dead) AS dead`,
+          (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE dead_at IS NOT NULL ORDER BY id LIMIT 10000) AS dead) AS dead`,
 );
