@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { DataSource, type MigrationInterface } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
-import { applySessionSettings, migrate } from '../../src/database/migrate.js';
+import { migrate } from '../../src/database/migrate.js';
+import { applySessionSettings } from '../../src/database/session-settings.js';
 import { Database } from '../../src/database/transaction.js';
 
 export interface TestDatabase {
@@ -13,18 +14,22 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own for one test file, copied from the migrated template, or on the server `at` and migrated there. */
+/**
+ * A database of its own for one test file, copied from the migrated template, or on the server `at` and migrated there.
+ * @param empty without the service's schema
+ */
 export async function createTestDatabase({
   poolSize = 10,
   at,
-}: { poolSize?: number; at?: string } = {}): Promise<TestDatabase> {
+  empty = false,
+}: { poolSize?: number; at?: string; empty?: boolean } = {}): Promise<TestDatabase> {
   const admin = at ?? process.env['TEST_ADMIN_URL'];
   if (!admin) throw new Error('TEST_ADMIN_URL is not set: global-setup has not run');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const adminClient = new pg.Client(admin);
   await adminClient.connect();
   await adminClient.query(
-    `CREATE DATABASE ${name} TEMPLATE ${at ? 'template1' : process.env['TEST_TEMPLATE']}`,
+    `CREATE DATABASE ${name} TEMPLATE ${at || empty ? 'template1' : process.env['TEST_TEMPLATE']}`,
   );
   const url = Object.assign(new URL(admin), { pathname: name }).href;
   if (at) await migrate(url, { lease: 30 });
