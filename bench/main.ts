@@ -34,6 +34,7 @@ async function run(): Promise<string[]> {
   const counts = options.connections.split(',').map(Number);
   for (const contender of all)
     await measure(stage, contender, { connections: counts[0]!, seconds: WARM_UP_SECONDS });
+  for (const { database } of started) await database.sql('VACUUM ANALYZE'); // as autovacuum does within the first minute
   const windows: Measured[] = [];
   for (let round = 1; round <= Number(options.rounds); round++) {
     for (const connections of counts) {

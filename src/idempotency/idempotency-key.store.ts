@@ -5,7 +5,7 @@ import type { Advance, Attempt, Claim } from './attempt.js';
 import { CLAIM, claimValues, json } from './claim.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
-import { fence, FENCED } from './fence.js';
+import { fence, FENCED, IN_PROGRESS } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
@@ -184,7 +184,7 @@ const TAKE_OVER = statement(
   `UPDATE idempotency_keys SET owner = $5, version = version + 1, attempts = attempts + 1,
      in_doubt = in_doubt OR (locked_until IS NOT NULL AND request_derived_key IS NOT NULL),
      locked_until = now() + make_interval(secs => $6), next_run_at = now() + make_interval(secs => $7)
-   WHERE tenant_id = $1 AND key = $2 AND version = $4 AND status = 'in_progress'
+   WHERE tenant_id = $1 AND key = $2 AND version = $4 AND ${IN_PROGRESS}
      AND (locked_until IS NULL OR locked_until <= now())
    RETURNING ${KEY_COLUMNS}`,
 );
@@ -194,7 +194,7 @@ const RENEW = statement(
   `UPDATE idempotency_keys SET locked_until = now() + make_interval(secs => $5)
    WHERE tenant_id = $1 AND key IN (
      SELECT key FROM idempotency_keys
-     WHERE tenant_id = $1 AND status = 'in_progress'
+     WHERE tenant_id = $1 AND ${IN_PROGRESS}
        AND (key, owner, version) IN (SELECT * FROM unnest($2::text[], $3::uuid[], $4::int[]))
      FOR UPDATE SKIP LOCKED)
    RETURNING key`,

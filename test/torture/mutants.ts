@@ -12,12 +12,12 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
   'no-fence': [
     [
       'idempotency/fence.js',
-      "AND owner = $3 AND version = $4 AND status = 'in_progress'",
+      'AND owner = $3 AND version = $4 AND ${IN_PROGRESS}',
       'AND ($3::uuid IS NOT NULL AND $4::int IS NOT NULL)',
     ],
   ],
   'fence-that-lets-the-commit-pass': [
-    ['database/transaction.js', 'SELECT 1 / (count(*) = 1)::int FROM changed', 'SELECT 1 FROM changed'],
+    ['database/statement.js', 'SELECT 1 / (count(*) = 1)::int FROM changed', 'SELECT 1 FROM changed'],
   ],
   'random-derived-keys': [
     [
