@@ -13,7 +13,9 @@ export interface Obstacle {
 export function obstaclesOf(held: Held): Obstacle[] {
   const { orders, charges, refunds, keys, mails, events, reviews } = held;
   return [
-    ...orders.filter(({ status }) => status === 'pending').map(obstacle('order', 'payment, or cancel it')),
+    ...orders
+      .filter(({ status }) => status === 'pending')
+      .map(obstacle('order', 'its payment, or POST /v1/orders/{id}/cancel')),
     ...charges
       .filter(({ status }) => OPEN_CHARGE.includes(status))
       .map(obstacle('charge', 'the provider, or a decision about its review')),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { SANDBOX_OPERATOR_TOKEN } from '../config/config.js';
 import { DEMO_TENANTS } from './seed.js';
 import { urlsOn } from './services.js';
 import type { SandboxSettings } from './settings.js';
@@ -13,6 +14,7 @@ export function welcome(settings: SandboxSettings): string {
   Mailbox   ${urls.mailbox}
   Provider  ${urls.provider}/_ledger
   API keys  ${DEMO_TENANTS.map(({ apiKey }) => apiKey).join(', ')}
+  Operator  ${SANDBOX_OPERATOR_TOKEN}   npm run operator -- reviews
 
 Charge a card:
 

@@ -229,7 +229,7 @@ describe('Erasing a person', () => {
     const blocked = await erase(by);
     expect(blocked).toMatchObject({ status: 409, body: { code: 'erasure_blocked' } });
     expect(kinds(blocked)).toEqual(['order pending', 'charge requires_action']);
-    expect(blocked.body.detail).toContain(`order ${orderId} is pending and waits for payment, or cancel it`);
+    expect(blocked.body.detail).toContain(`order ${orderId} is pending and waits for its payment`);
     expect(await dump()).toBe(before);
 
     await system.mailbox.fault({ kind: 'reject', times: 1000 });
