@@ -59,7 +59,7 @@ function writers(): string[] {
     .filter((path) => path.endsWith('.ts') && !path.startsWith('sandbox'))
     .map((path) => readFileSync(join('src', path), 'utf8'));
   const [statements, all, reaped] = [
-    /statement\(\s*'(\w+)',\s*`\s*(?:UPDATE|INSERT INTO|DELETE FROM) idempotency_keys\b/g,
+    /\(\s*'(\w+)',\s*`\s*(?:UPDATE|INSERT INTO|DELETE FROM) idempotency_keys\b/g,
     /(?:UPDATE|INSERT INTO|DELETE FROM) idempotency_keys\b/g,
     /table: '(idempotency_keys)',\s*key: 'key',\s*since:/g,
   ].map((pattern) => files.flatMap((code) => [...code.matchAll(pattern)]));
