@@ -39,15 +39,13 @@ export class ReturnItems {
 
   readonly operation = operation<ReturnItemsInput, ReturnItemsPoints>('return_items', {
     started: atomicPhase(async (tx, run) => {
-      const { orderId, line, quantity } = run.input;
-      const paid = await lockPaidOrder(tx, run.tenantId, orderId);
-      if (!paid) throw orderNotPaid(orderId); // it may be yet: not stored, ask again
+      const paid = await lockPaidOrder(tx, run.tenantId, run.input.orderId);
+      if (!paid) throw orderNotPaid(run.input.orderId); // it may be yet: not stored, ask again
       const { left, amount } = await returnableOf(tx, run.tenantId, paid, run.input);
-      if (left < quantity) return refusal(itemsNotReturnable(run.input, left));
-
+      if (left < run.input.quantity) return refusal(itemsNotReturnable(run.input, left));
       const refund = newRefund(paid.charge, amount, 'requested_by_customer');
       reserveRefund(tx, run.tenantId, paid, refund, run.derivedKey('refund'));
-      insertReturn(tx, run.tenantId, refund.id, { orderId, line, quantity });
+      insertReturn(tx, run.tenantId, refund.id, run.input);
       const request = refundRequest(run.tenantId, refund, paid.charge.providerId!);
       return recoveryPoint('refund_reserved', { refundId: refund.id }, request);
     }),
