@@ -1,14 +1,6 @@
 import { readEnvironment, type Environment, type Role } from './environment.js';
+import { listOf, unsafeInProduction } from './production.js';
 import { timingsOf, type Timings } from './timings.js';
-
-/** The secret that the sandbox and the tests use. Anything else must bring its own. */
-export const SANDBOX_SECRET = 'sandbox-only-secret-do-not-use-anywhere-else';
-
-/** What the sandbox's operator signs in with; published, and so refused in production. */
-export const SANDBOX_OPERATOR_TOKEN = 'op_test_operator';
-
-/** Where customers come back to in the sandbox; nobody's page, and so refused in production. */
-const SANDBOX_RETURN_URL = 'https://example.com/';
 
 /** Everything the service was told, checked and typed; an abstract class, so that it is also its Nest token. */
 export abstract class Config {
@@ -95,26 +87,6 @@ function outOfOrder({
     .map(([shorter, less, longer, more]) => `${shorter} (${less}) must be below ${longer} (${more})`);
 }
 
-function unsafeInProduction(settings: Environment): string[] {
-  if (settings.NODE_ENV !== 'production') return [];
-  return [
-    ...(settings.FAULTS ? ['FAULTS must be off when NODE_ENV=production'] : []),
-    ...(settings.HASH_SECRET === SANDBOX_SECRET
-      ? ["HASH_SECRET is the sandbox's: set one of your own when NODE_ENV=production"]
-      : []),
-    ...(isPageForCustomers(settings.PAYMENT_RETURN_URL)
-      ? []
-      : ['PAYMENT_RETURN_URL must be a page of yours, https://…, when NODE_ENV=production']),
-    ...(listOf(settings.OPERATOR_TOKENS).includes(SANDBOX_OPERATOR_TOKEN)
-      ? ["OPERATOR_TOKENS has the sandbox's: take it out when NODE_ENV=production"]
-      : []),
-  ];
-}
-
-function isPageForCustomers(url: string): boolean {
-  return url !== SANDBOX_RETURN_URL && url.startsWith('https:');
-}
-
 function toConfig(settings: Environment, timings: Timings): Config {
   return {
     production: settings.NODE_ENV === 'production',
@@ -150,11 +122,4 @@ function toConfig(settings: Environment, timings: Timings): Config {
     commitEveryPhase: settings.COMMIT_EVERY_PHASE,
     faults: settings.FAULTS,
   };
-}
-
-function listOf(commaSeparated: string): string[] {
-  return commaSeparated
-    .split(',')
-    .map((each) => each.trim())
-    .filter(Boolean);
 }

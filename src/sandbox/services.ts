@@ -1,9 +1,11 @@
-import { SANDBOX_OPERATOR_TOKEN, SANDBOX_SECRET } from '../config/config.js';
+import {
+  SANDBOX_OPERATOR_TOKEN,
+  SANDBOX_PROVIDER_KEY,
+  SANDBOX_SECRET,
+  SANDBOX_WEBHOOK_SECRET,
+} from '../config/published.js';
 import { HOST, type Ports, type SandboxSettings } from './settings.js';
 import type { Service } from './supervised-process.js';
-
-/** The sandbox's provider signs with it, and the sandbox's API believes it. */
-const WEBHOOK_SECRET = 'whsec_sandbox_only_do_not_use_anywhere_else';
 
 /** The addresses that people use. */
 export function urlsOn(ports: Ports) {
@@ -67,12 +69,12 @@ export function environmentOf(
     DATA_DIR: dataDir,
     DATABASE_URL: databaseUrl,
     STRIPE_API_URL: urls.provider,
-    STRIPE_API_KEY: 'sk_test_sandbox',
+    STRIPE_API_KEY: SANDBOX_PROVIDER_KEY,
     PROVIDER_KEY_PREFIX: 'sandbox',
     SMTP_URL: urls.smtp,
-    STRIPE_WEBHOOK_SECRETS: WEBHOOK_SECRET,
+    STRIPE_WEBHOOK_SECRETS: SANDBOX_WEBHOOK_SECRET,
     PROVIDER_WEBHOOK_URL: `${urls.api}/v1/webhooks/payments`,
-    PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    PROVIDER_WEBHOOK_SECRET: SANDBOX_WEBHOOK_SECRET,
   };
 }
 

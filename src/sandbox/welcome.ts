@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SANDBOX_OPERATOR_TOKEN } from '../config/config.js';
+import { SANDBOX_OPERATOR_TOKEN } from '../config/published.js';
 import { DEMO_TENANTS } from './seed.js';
 import { urlsOn } from './services.js';
 import type { SandboxSettings } from './settings.js';

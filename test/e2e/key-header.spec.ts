@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import { SANDBOX_SECRET } from '../../src/config/config.js';
+import { SANDBOX_SECRET } from '../../src/config/published.js';
 import { addApiKey } from '../../src/tenancy/api-keys.js';
 import { checkoutBody, get, orderBody, post } from '../support/checkout.js';
 import { openShop, type Shop } from '../support/shop.js';

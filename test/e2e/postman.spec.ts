@@ -1,6 +1,6 @@
 import converter from 'openapi-to-postmanv2';
 import { readFileSync } from 'node:fs';
-import { SANDBOX_OPERATOR_TOKEN } from '../../src/config/config.js';
+import { SANDBOX_OPERATOR_TOKEN } from '../../src/config/published.js';
 import { DEMO_TENANTS } from '../../src/sandbox/seed.js';
 import { environmentOf } from '../../src/sandbox/services.js';
 import { readSettings } from '../../src/sandbox/settings.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SANDBOX_SECRET } from '../../src/config/config.js';
+import { SANDBOX_SECRET } from '../../src/config/published.js';
 import { fingerprint } from '../../src/idempotency/fingerprint.js';
 import { checkoutBody, get, orderBody, post } from '../support/checkout.js';
 import { openShop, type Shop } from '../support/shop.js';

@@ -1,5 +1,5 @@
 import { hashApiKey } from '../../../src/tenancy/api-keys.js';
-import { SANDBOX_SECRET } from '../../../src/config/config.js';
+import { SANDBOX_SECRET } from '../../../src/config/published.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { ProbeModule } from '../../support/probe.module.js';
 import { problemOf } from '../../support/problem.js';

@@ -1,5 +1,5 @@
 import type { Config } from '../../../src/config/config.js';
-import { SANDBOX_SECRET } from '../../../src/config/config.js';
+import { SANDBOX_SECRET } from '../../../src/config/published.js';
 import type { Statement } from '../../../src/database/statement.js';
 import { Database } from '../../../src/database/transaction.js';
 import { ApiKeyAuthenticator } from '../../../src/tenancy/api-key-authenticator.js';
@@ -58,6 +58,22 @@ describe('Looking an API key up', () => {
     await authenticator.tenantOf('ck_test_acme');
     clock.goOn();
     expect(database.queries).toBe(before);
+  });
+
+  it('refuses the published keys of the demo tenants in production, though their rows are there', async () => {
+    await addTenant(db.database, { id: 'globex', name: 'Globex' });
+    await addApiKey(db.database, 'globex', 'ck_test_globex', SANDBOX_SECRET);
+    await addApiKey(db.database, 'acme', 'ck_live_of_acme_alone', SANDBOX_SECRET);
+    const inProduction = new ApiKeyAuthenticator(
+      { hashSecret: SANDBOX_SECRET, production: true } as Config,
+      database,
+    );
+    for (const key of ['ck_test_acme', 'ck_test_globex'])
+      expect([await authenticator.tenantOf(key), await inProduction.tenantOf(key)]).toEqual([
+        { id: key.replace('ck_test_', '') },
+        undefined,
+      ]);
+    expect(await inProduction.tenantOf('ck_live_of_acme_alone')).toEqual({ id: 'acme' });
   });
 
   it('does not remember that the database could not answer', async () => {

@@ -1,0 +1,49 @@
+import type { Environment } from './environment.js';
+import { hasPublishedPassword, isPublished } from './published.js';
+
+/** Where customers come back to in the sandbox; nobody's page. */
+const SANDBOX_RETURN_URL = 'https://example.com/';
+
+/**
+ * One sentence for each name that is fit for a laptop alone. The start is refused for it: with a secret that
+ * everybody knows the service would run, and be anyone's.
+ */
+export function unsafeInProduction(settings: Environment): string[] {
+  if (settings.NODE_ENV !== 'production') return [];
+  return [
+    ...(settings.FAULTS ? ['FAULTS must be off when NODE_ENV=production'] : []),
+    ...published(settings),
+    ...(isPageForCustomers(settings.PAYMENT_RETURN_URL)
+      ? []
+      : ['PAYMENT_RETURN_URL must be a page of yours, https://…, when NODE_ENV=production']),
+  ];
+}
+
+function published(settings: Environment): string[] {
+  const secrets = SECRETS.filter((name) => listOf(settings[name] ?? '').some(isPublished)).map(
+    (name) => `${name} holds a secret that is published: set one of your own when NODE_ENV=production`,
+  );
+  return hasPublishedPassword(settings.DATABASE_URL)
+    ? [...secrets, 'DATABASE_URL has a password that is published: set another when NODE_ENV=production']
+    : secrets;
+}
+
+const SECRETS = [
+  'HASH_SECRET',
+  'OPERATOR_TOKENS',
+  'METRICS_TOKEN',
+  'STRIPE_API_KEY',
+  'STRIPE_WEBHOOK_SECRETS',
+] as const satisfies readonly (keyof Environment)[];
+
+function isPageForCustomers(url: string): boolean {
+  return url !== SANDBOX_RETURN_URL && url.startsWith('https:');
+}
+
+/** `a, b,` → `a` and `b`. */
+export function listOf(commaSeparated: string): string[] {
+  return commaSeparated
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean);
+}

@@ -1,0 +1,46 @@
+/**
+ * Secrets that stand in this repository for everybody to read: the sandbox's, the tests' and those of
+ * docker-compose.yml. Whoever knows the project knows them, so in production they open nothing.
+ */
+
+/** The secret that the sandbox and the tests use. Anything else must bring its own. */
+export const SANDBOX_SECRET = 'sandbox-only-secret-do-not-use-anywhere-else';
+
+/** What the sandbox's operator signs in with. */
+export const SANDBOX_OPERATOR_TOKEN = 'op_test_operator';
+
+/** The sandbox's provider signs with it, and the sandbox's API believes it. */
+export const SANDBOX_WEBHOOK_SECRET = 'whsec_sandbox_only_do_not_use_anywhere_else';
+
+/** What the sandbox's provider is called with; it asks nobody who they are. */
+export const SANDBOX_PROVIDER_KEY = 'sk_test_sandbox';
+
+/** The keys of the demo tenants. */
+export const DEMO_API_KEYS = { acme: 'ck_test_acme', globex: 'ck_test_globex' } as const;
+
+/** Of both, and of the examples. */
+const DATABASE_PASSWORDS = ['checkout', 'postgres', 'password'];
+
+const OF_COMPOSE = [
+  'compose-only-secret-do-not-use-anywhere-else',
+  'whsec_compose_only_do_not_use_anywhere_else',
+];
+
+const SECRETS: ReadonlySet<string> = new Set([
+  SANDBOX_SECRET,
+  SANDBOX_OPERATOR_TOKEN,
+  SANDBOX_WEBHOOK_SECRET,
+  SANDBOX_PROVIDER_KEY,
+  ...Object.values(DEMO_API_KEYS),
+  ...OF_COMPOSE,
+]);
+
+/** Whatever it is used for: a token of the sandbox is no better as a secret. */
+export function isPublished(secret: string): boolean {
+  return SECRETS.has(secret);
+}
+
+/** @param url of a database; one without a password lets its users in by other means */
+export function hasPublishedPassword(url: string): boolean {
+  return URL.canParse(url) && DATABASE_PASSWORDS.includes(new URL(url).password);
+}
