@@ -1,4 +1,4 @@
-import pg, { type QueryResult } from 'pg';
+import pg, { type ClientBase, type QueryResult, type Submittable } from 'pg';
 import { isDisconnected } from './errors.js';
 import type { Statement, Values } from './statement.js';
 
@@ -51,6 +51,8 @@ export class Flight extends PgQuery {
   private readonly rowsWanted = new Set<Query>();
   private answered = 0;
   private unsendable: Error | undefined;
+  /** The connection is of no use any more. */
+  lost = false;
   // pg names the statement that is being prepared by these two.
   declare name: string | undefined;
   declare text: string;
@@ -78,6 +80,10 @@ export class Flight extends PgQuery {
       this.queries.push(query);
       if (rows) this.rowsWanted.add(query);
     });
+  }
+
+  depart(client: ClientBase): void {
+    client.query<Submittable>(this as unknown as Submittable);
   }
 
   /** It never leaves. */
@@ -125,7 +131,8 @@ export class Flight extends PgQuery {
   override handleError(error: Error, wire?: Wire): void {
     const [failed, ...behind] = this.queries.slice(this.answered);
     this.answered = this.queries.length;
-    const echo = isDisconnected(error) ? error : new NotCarriedOut();
+    this.lost = isDisconnected(error);
+    const echo = this.lost ? error : new NotCarriedOut();
     failed?.handleError(error, wire);
     for (const query of behind) query.handleError(echo, wire);
     for (const { name } of this.queries) if (name) delete wire?.submittedNamedStatements[name]; // neither is it prepared

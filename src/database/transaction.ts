@@ -1,4 +1,4 @@
-import pg, { type Pool, type PoolClient, type QueryResult, type Submittable } from 'pg';
+import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { isAborted, isDivisionByZero, isRolledBack } from './errors.js';
@@ -167,7 +167,7 @@ export class Tx {
 
   private depart(): void {
     if (!this.flight) return;
-    this.client.query<Submittable>(this.flight as unknown as Submittable);
+    this.flight.depart(this.client);
     this.answered = this.flight.answer;
     this.flight = undefined;
   }
@@ -222,9 +222,16 @@ export class Database {
   }
 
   /** One statement outside any transaction: one round trip. */
-  async query<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const result = await this.pool.query<Row & object>({ name, text, values: values as unknown[] });
-    return result.rows;
+  async query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    const client = await this.pool.connect();
+    const flight = new Flight();
+    const answer = flight.add(statement, values, { rows: true });
+    flight.depart(client);
+    try {
+      return (await answer).rows as Row[];
+    } finally {
+      client.release(flight.lost);
+    }
   }
 
   /**

@@ -1,4 +1,4 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** The parts of a request that make it this request and no other. Headers are none of them: a retry may differ there. */
@@ -89,13 +89,9 @@ function memberHashes(secret: string, parts: readonly [string, string][]): Recor
   return Object.fromEntries(parts.map(([name, value]) => [name, memberHash(secret, name, value)]));
 }
 
+/** Keyed by its beginning, a fifth of the cost of an HMAC: that guards against longer texts, and this is cut to 48 bits. */
 function memberHash(secret: string, name: string, value: string): string {
-  return createHmac('sha256', secret)
-    .update(name)
-    .update('\0')
-    .update(value)
-    .digest()
-    .toString('base64url', 0, MEMBER_HASH_BYTES);
+  return hash('sha256', `${secret}\0${name}\0${value}`, 'buffer').toString('base64url', 0, MEMBER_HASH_BYTES);
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {
