@@ -24,7 +24,7 @@ export function tellCommit(
 
 function ofKey(steps: readonly KeyStep[], versions: readonly Version[], key: WatchedKey): Words | undefined {
   const last = steps.at(-1)!;
-  if (steps[0] === 'claim') return last === 'finish' ? finished(key, true) : claimed(versions, key);
+  if (steps[0] === 'claim') return key.isInProgress ? claimed(versions, key) : finished(key, true);
   switch (last) {
     case 'takeover':
       return takenOver(versions, key);
