@@ -3,16 +3,23 @@ import type { Timings } from '../config/timings.js';
 import { sessionTimeouts } from './timeouts.js';
 
 /**
- * Timeouts belong to the role, for this database: they hold for every session, cost no round trip, and pass
+ * Sessions keep their plans. One that was made when a table had a few rows reads all of it, and goes on to when it has
+ * ten thousand more, until statistics are taken again: so no plan may, wherever there is an index.
+ */
+const PLANS = { enable_seqscan: 'off' };
+
+/**
+ * They belong to the role, for this database: they hold for every session, cost no round trip, and pass
  * through PgBouncer. New connections have them.
  */
 export async function applySessionSettings(
   dataSource: DataSource,
   { lease }: Pick<Timings, 'lease'>,
 ): Promise<void> {
-  for (const [name, milliseconds] of Object.entries(sessionTimeouts(lease))) {
+  const timeouts = Object.entries(sessionTimeouts(lease)).map(([name, ms]) => [name, `${ms}ms`] as const);
+  for (const [name, value] of [...timeouts, ...Object.entries(PLANS)]) {
     await dataSource.query(
-      `DO $$ BEGIN EXECUTE format('ALTER ROLE %I IN DATABASE %I SET ${name} = %L', current_user, current_database(), '${milliseconds}ms'); END $$`,
+      `DO $$ BEGIN EXECUTE format('ALTER ROLE %I IN DATABASE %I SET ${name} = %L', current_user, current_database(), '${value}'); END $$`,
     );
   }
 }

@@ -42,18 +42,18 @@ const checkout = (key: string = randomUUID(), changes = {}) =>
 const preview = (body: object) => operate(url(), 'post', 'erasures/preview', { body, token: OPERATORS.ada });
 const erase = (body: object) => operate(url(), 'post', 'erasures', { body, token: OPERATORS.ada });
 
-/** Everything that any table holds, as text; replies are kept as bytes. */
+/** Everything that any table holds, as text, in one order however it was read; replies are kept as bytes. */
 async function dump(): Promise<string> {
   const columns = await sql<{ table: string; column: string; type: string }>(
     `SELECT c.table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns c
       JOIN information_schema.tables t USING (table_schema, table_name)
-     WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1, 2`,
   );
   const texts = await Promise.all(
     columns.map(async ({ table, column, type }) => {
       const value = type === 'bytea' ? `encode("${column}", 'escape')` : `"${column}"::text`;
       const [row] = await sql<{ text: string | null }>(
-        `SELECT string_agg(${value}, E'\\n') AS text FROM "${table}"`,
+        `SELECT string_agg(${value}, E'\\n' ORDER BY ${value}) AS text FROM "${table}"`,
       );
       return row!.text ?? '';
     }),
