@@ -65,7 +65,7 @@ export async function openEventShop(
       expect(counts).toEqual({ order: 'paid', version: 2, charges: ['succeeded'], ledger: 1, receipts: 1 });
       expect(await shop.chargesOf(orderId)).toHaveLength(1);
     },
-    books: () => Promise.all(BOOKS.map((table) => sql(`SELECT * FROM ${table} ORDER BY 1, 2`))),
+    books: () => Promise.all(BOOKS.map((table) => sql(`SELECT * FROM ${table} ORDER BY 1, 2, 3`))),
     clean: async () => {
       await shop.provider.clearFaults();
       await sql('DELETE FROM inbox_messages');
