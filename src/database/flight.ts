@@ -99,7 +99,8 @@ export class Flight extends PgQuery {
     const silent = Object.create(describing, { describe: nothing }) as Wire;
     for (const query of this.queries) {
       if (typeof query.values === 'function') query.values = query.values();
-      this.unsendable ??= query.submit(this.rowsWanted.has(query) ? describing : silent) ?? undefined;
+      const error = query.submit(this.rowsWanted.has(query) ? describing : silent);
+      if (error) this.unsendable = error;
     }
     if (this.unsendable) return this.unsendable; // nothing has been written yet
     this.nowAnswering();

@@ -6,6 +6,7 @@ import pg from 'pg';
 import { migrate } from '../../src/database/migrate.js';
 import { startPostgres, type Postgres } from '../../src/sandbox/postgres.js';
 import { checkoutBody, post } from '../support/checkout.js';
+import { Forwarder } from '../support/forwarder.js';
 import { freePort } from '../support/free-port.js';
 import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
 import { startApi, type StartedApi } from '../support/start-api.js';
@@ -58,5 +59,24 @@ describe('What a request costs the database', () => {
     const after = await nextTransactionId();
     expect(between - before).toBe(200n);
     expect(after - between).toBe(0n);
+  });
+
+  it('is three round trips for a checkout, and one for a replay', async () => {
+    const { hostname, port } = new URL(postgres.url('postgres'));
+    const proxy = new Forwarder(await freePort(), { host: hostname, port: Number(port) });
+    await proxy.start();
+    const through = Object.assign(new URL(postgres.url('postgres')), { port: String(proxy.port) }).href;
+    const far = await startApi({ databaseUrl: through, providerUrl: provider.url, ROLE: 'api' });
+    const cost = async (key: string) => {
+      const before = proxy.arrivals;
+      expect((await post(`${far.url}/v1/checkouts`, checkoutBody(), { key })).status).toBe(201);
+      return proxy.arrivals - before;
+    };
+    await cost(randomUUID()); // connects, finds the tenant, prepares
+    const key = randomUUID();
+    expect(await cost(key)).toBe(3);
+    expect(await cost(key)).toBe(1);
+    await far.stop();
+    await proxy.stop();
   });
 });

@@ -1,12 +1,18 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { isStoreUnavailable } from '../../src/database/errors.js';
-import { statement } from '../../src/database/statement.js';
-import { CommitRefused, CommitUnknown, Database } from '../../src/database/transaction.js';
+import { changesOneRow, statement } from '../../src/database/statement.js';
+import {
+  CommitRefused,
+  CommitUnknown,
+  Database,
+  UnexpectedRowCount,
+} from '../../src/database/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const ADD_TENANT = statement('test_add_tenant', 'INSERT INTO tenants (id, name) VALUES ($1, $1)');
 const FAIL = statement('test_fail', 'SELECT 1 / 0');
+const ALL = statement('test_all', 'SELECT id FROM tenants ORDER BY id');
 
 describe('A transaction', () => {
   let db: TestDatabase;
@@ -60,6 +66,80 @@ describe('A transaction', () => {
       await tx.manager.query('SELECT 1 / 0').catch(() => undefined);
     });
     await expect(work).rejects.toThrow(CommitRefused);
+    expect(await tenants()).toEqual([]);
+  });
+
+  const RENAME = changesOneRow('test_rename', 'UPDATE tenants SET name = $2 WHERE id = $1');
+
+  it('is not committed where a row that it must change is not there, although the COMMIT has left with it', async () => {
+    const work = db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      tx.sendOne(RENAME, ['nobody', 'b']);
+      tx.send(ADD_TENANT, ['c']);
+      expect(tx.departed).toBe(false);
+    });
+    await expect(work).rejects.toThrow(UnexpectedRowCount);
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('is committed where the row is there; what it means that it is not is for the caller to say', async () => {
+    await db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      await tx.changeOne(RENAME, ['a', 'b']);
+    });
+    expect(await db.sql('SELECT * FROM tenants')).toMatchObject([{ id: 'a', name: 'b' }]);
+    const late = db.database.transaction(async (tx) =>
+      tx.sendOne(RENAME, ['b', 'c'], () => new Error('too late')),
+    );
+    await expect(late).rejects.toThrow('too late');
+  });
+
+  it('prepares anew what had not been prepared, as something before it had failed', async () => {
+    const one = await createTestDatabase({ poolSize: 1 });
+    const failing = one.database.transaction(async (tx) => {
+      tx.send(FAIL);
+      tx.send(ADD_TENANT, ['a']);
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    await one.database.transaction(async (tx) => tx.send(ADD_TENANT, ['b']));
+    await one.database.transaction(async (tx) => tx.send(ADD_TENANT, ['c'])); // prepared, by now
+    expect(await one.database.query(ALL)).toEqual([{ id: 'b' }, { id: 'c' }]);
+    await one.drop();
+  });
+
+  it('asks for the values of a statement as it leaves', async () => {
+    let id = 'too early';
+    await db.database.transaction(async (tx) => {
+      const added = tx.execute({ ...ADD_TENANT, name: '' }, ['a']);
+      tx.sendOne(RENAME, () => [id, 'b']);
+      id = 'a';
+      await added;
+    });
+    expect(await db.sql('SELECT * FROM tenants')).toMatchObject([{ id: 'a', name: 'b' }]);
+  });
+
+  it('sends nothing where a value cannot be sent, and its connection goes on', async () => {
+    const one = await createTestDatabase({ poolSize: 1 });
+    const circular: { self?: unknown } = {};
+    circular.self = circular;
+    const work = one.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      tx.send(ADD_TENANT, [circular]);
+    });
+    await expect(work).rejects.toThrow('circular');
+    await one.database.transaction(async (tx) => tx.send(ADD_TENANT, ['b']));
+    expect(await one.database.query(ALL)).toEqual([{ id: 'b' }]);
+    await one.drop();
+  });
+
+  it('never leaves where its work fails before it has waited for anything', async () => {
+    let waiting: Promise<number> | undefined;
+    const work = db.database.transaction(async (tx) => {
+      waiting = tx.execute(ADD_TENANT, ['a']);
+      throw new Error('no');
+    });
+    await expect(work).rejects.toThrow('no');
+    await expect(waiting).rejects.toThrow('Not carried out');
     expect(await tenants()).toEqual([]);
   });
 
