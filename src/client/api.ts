@@ -998,7 +998,7 @@ export interface operations {
             /**
              * @description The request is not valid.
              *
-             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON.
+             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here.
              */
             400: {
                 headers: {
@@ -1417,7 +1417,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -1616,7 +1616,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -2014,7 +2014,7 @@ export interface operations {
             /**
              * @description The request is not valid.
              *
-             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON.
+             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here.
              */
             400: {
                 headers: {
@@ -2393,7 +2393,7 @@ export interface operations {
             /**
              * @description The request is not valid.
              *
-             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON.
+             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here.
              */
             400: {
                 headers: {
@@ -2802,7 +2802,7 @@ export interface operations {
             /**
              * @description The request is not valid.
              *
-             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON.
+             *     The request is not valid. Or: Idempotency-Key is missing. Or: Idempotency-Key is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here.
              */
             400: {
                 headers: {
@@ -3412,7 +3412,7 @@ export interface operations {
                     "application/json": components["schemas"]["Decision"];
                 };
             };
-            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -4000,7 +4000,7 @@ export interface operations {
                     "application/json": components["schemas"]["Erasure"];
                 };
             };
-            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -4167,7 +4167,7 @@ export interface operations {
                     "application/json": components["schemas"]["Erasure"];
                 };
             };
-            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */

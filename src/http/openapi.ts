@@ -60,6 +60,7 @@ function addWhatAllShare(operation: Operation): void {
 
 const WITH_BODY = [
   problems.invalidJson('The body has a member twice: "currency".', 'currency'),
+  problems.cardNumberRefused('metadata.note'),
   problems.bodyTooLarge(BODY_LIMIT),
   problems.unsupportedMediaType('Send the body as Content-Type: application/json, in UTF-8.'),
   problems.overloaded(),

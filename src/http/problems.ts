@@ -16,6 +16,20 @@ export function invalidJson(detail: string, param?: string): Problem {
   });
 }
 
+/**
+ * Says where, and never what: a card number that is repeated in an answer ends in somebody's log after all.
+ * @param param the member, or the header; empty where the place has no name
+ */
+export function cardNumberRefused(param: string): Problem {
+  return new Problem({
+    status: 400,
+    code: 'card_number_refused',
+    title: 'A card number has no place here',
+    detail: `${param || 'The body'} has what looks like a card number. Nothing was stored. Send a token of the payment provider as paymentMethod, and a card number nowhere.`,
+    ...(param ? { param } : {}),
+  });
+}
+
 export interface InvalidParam {
   /** Where in the request, as the client wrote it: `items[0].quantity`. */
   readonly param: string;

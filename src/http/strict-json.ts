@@ -1,20 +1,23 @@
 import { isSafeNumber } from 'lossless-json';
-import { invalidJson } from './problems.js';
+import { hasCardNumber, mayHoldCardNumber } from './card-numbers.js';
+import { cardNumberRefused, invalidJson } from './problems.js';
 
 /**
  * JSON that means one thing only. `JSON.parse` maps different texts onto one value: the last of two equal names
  * wins, 9007199254740993 becomes …992, 1e400 becomes Infinity, bad UTF-8 becomes U+FFFD. Two different payments
  * would then share a fingerprint, so each of these is refused, as is what PostgreSQL cannot store (U+0000).
- * Rules: RFC 8259, RFC 7493 (I-JSON), RFC 8785 section 3.1.
+ * Rules: RFC 8259, RFC 7493 (I-JSON), RFC 8785 section 3.1. And no card number anywhere in it: this is the one place that
+ * sees every member of every body, before anything could store or log one.
  *
  * @param bytes the body as it came; no byte at all is `{}`
- * @throws Problem 400 `invalid_json`, with `param` where the place has a name
+ * @throws Problem 400 `invalid_json` or `card_number_refused`, with `param` where the place has a name
  */
 export function parseStrictJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
+  const wary = mayHoldCardNumber(bytes);
   const text = decode(bytes);
-  const value = parse(text); // proves the grammar, and does not recurse: 100 000 open brackets are no danger to it
-  new Inspection(text).run();
+  const value = parse(text, wary); // proves the grammar, and does not recurse: 100 000 open brackets are no danger to it
+  new Inspection(text, wary).run();
   return value;
 }
 
@@ -37,11 +40,12 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function parse(text: string): unknown {
+/** @param wary what is wrong is not quoted: it may be a card number */
+function parse(text: string, wary: boolean): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw invalidJson(`The body is not valid JSON: ${(error as SyntaxError).message}.`);
+    throw invalidJson(`The body is not valid JSON${wary ? '' : `: ${(error as SyntaxError).message}`}.`);
   }
 }
 
@@ -74,7 +78,11 @@ class Inspection {
   private at = 0;
   private values = 1;
 
-  constructor(private readonly text: string) {}
+  /** @param wary whether there may be a card number in it; what is escaped is looked at anyway */
+  constructor(
+    private readonly text: string,
+    private readonly wary: boolean,
+  ) {}
 
   run(): void {
     while (this.at < this.text.length) this.token(this.text.charCodeAt(this.at));
@@ -118,8 +126,10 @@ class Inspection {
     const start = this.at;
     const escaped = this.skipString();
     const container = this.containers.at(-1);
-    if (container?.expectsName) this.name(container, start, escaped);
-    else if (escaped) this.refuseUnstorable(this.unescape(start));
+    if (container?.expectsName) return this.name(container, start, escaped);
+    if (escaped) this.refuseUnstorable(this.unescape(start));
+    if (escaped || this.wary)
+      this.refuseCardNumber(escaped ? this.unescape(start) : this.text.slice(start, this.at));
   }
 
   /** Moves behind the closing quote. @returns whether anything in the string was escaped */
@@ -141,6 +151,7 @@ class Inspection {
   private name(container: Container, start: number, escaped: boolean): void {
     const name = escaped ? this.unescape(start) : this.text.slice(start + 1, this.at - 1);
     container.expectsName = false;
+    if (escaped || this.wary) this.refuseCardNumber(name, this.containers.slice(0, -1)); // and not named by itself
     container.place = name;
     if (escaped) this.refuseUnstorable(name);
     if (container.names!.has(name)) this.refuse('appears twice');
@@ -158,8 +169,13 @@ class Inspection {
     const start = this.at;
     while (/[-+.\deE]/.test(this.text[this.at] ?? '')) this.at++;
     const number = this.text.slice(start, this.at);
+    if (this.wary) this.refuseCardNumber(number);
     if (!keepsItsValue(number))
       this.refuse(`holds a number that would not keep its value: ${number.slice(0, 40)}`);
+  }
+
+  private refuseCardNumber(text: string, place: readonly Container[] = this.containers): void {
+    if (hasCardNumber(text)) throw cardNumberRefused(pathOf(place));
   }
 
   private refuse(why: string): never {

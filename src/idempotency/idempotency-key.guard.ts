@@ -1,5 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hasCardNumber } from '../http/card-numbers.js';
+import { cardNumberRefused } from '../http/problems.js';
 import { MalformedKey, parseIdempotencyKey } from './idempotency-key.js';
 import { keyInvalid, keyMissing } from './idempotency.problems.js';
 
@@ -17,7 +19,7 @@ export class IdempotencyKeyGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const line = onlyLine(request.raw.rawHeaders);
-    request.idempotencyKey = parse(line);
+    request.idempotencyKey = withoutCardNumber(parse(line));
     void http.getResponse<FastifyReply>().header('Idempotency-Key', line);
     return true;
   }
@@ -41,4 +43,10 @@ function parse(line: string): string {
   } catch (error) {
     throw error instanceof MalformedKey ? keyInvalid(error.reason) : error;
   }
+}
+
+/** Keys are stored, and sent back in answers. */
+function withoutCardNumber(key: string): string {
+  if (hasCardNumber(key)) throw cardNumberRefused('Idempotency-Key');
+  return key;
 }

@@ -1,8 +1,10 @@
 import { Body, Controller, HttpCode, Param, Post, Put, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { hasCardNumber } from '../http/card-numbers.js';
 import { IfMatch, type SeenVersions } from '../http/if-match.js';
 import {
+  cardNumberRefused,
   ifMatchInvalid,
   preconditionFailed,
   preconditionRequired,
@@ -75,6 +77,7 @@ export class OrderChangesController {
     @IfMatch() seen: SeenVersions | undefined,
     @Res({ passthrough: true }) response: FastifyReply,
   ): Promise<OrderBody> {
+    if (hasCardNumber(externalRef)) throw cardNumberRefused('ref'); // of a body, whoever parsed it has seen to that
     if ((body.externalRef ?? externalRef) !== externalRef)
       throw validationFailed([{ param: 'externalRef', message: 'externalRef must be the ref of the path' }]);
     const input = { ...toOrderInput(body), externalRef };

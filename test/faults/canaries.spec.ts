@@ -71,7 +71,15 @@ describe('Logs and metrics', () => {
     expect((await checkout('paid', { currency: 'usd' })).status).toBe(422);
     expect((await checkout('declined', { paymentMethod: 'pm_card_visa_chargeDeclined' })).status).toBe(402);
     expect((await checkout('rejected', { paymentMethod: CANARIES.paymentMethod })).status).toBe(402);
-    expect((await checkout('card', { paymentMethod: CANARIES.card })).status).toBe(400);
+    for (const hiding of [
+      { paymentMethod: CANARIES.card },
+      { metadata: { note: CANARIES.card } },
+      { metadata: { [CANARIES.card]: 'x' } },
+      { externalRef: CANARIES.card },
+      { items: [{ sku: 'x', description: `card ${CANARIES.card}`, quantity: 1, unitAmount: 700 }] },
+    ])
+      expect((await checkout('card', hiding)).body.code).toBe('card_number_refused');
+    expect((await checkout(CANARIES.card)).body.code).toBe('card_number_refused');
     expect(
       (await checkout('thrown', {}, { 'sandbox-fault': 'phase.after_commit:order_created=throw' })).status,
     ).toBe(500);
