@@ -51,6 +51,9 @@ export class InboxStore {
 /** Neither applied nor given up; word for word as in inbox_messages_due, which serves nothing else. */
 export const WAITING = 'applied_at IS NULL AND dead_at IS NULL';
 
+/** The same in other words: one message is found by its primary key, not among all that wait. */
+const STILL_WAITING = 'coalesce(applied_at, dead_at) IS NULL';
+
 const DUE_TENANTS = planned(dueTenants({ table: 'inbox_messages', due: 'due_at', waiting: WAITING }));
 
 /** MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows. */
@@ -71,23 +74,23 @@ const CLAIM = planned(
 const MARK_APPLIED = statement(
   'inbox_mark_applied',
   `UPDATE inbox_messages SET applied_at = now(), last_error = NULL
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${STILL_WAITING}`,
 );
 
 const FAIL = statement(
   'inbox_fail',
   `UPDATE inbox_messages SET last_error = $4, due_at = now() + make_interval(secs => $5)
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${STILL_WAITING}`,
 );
 
 const GIVE_UP = statement(
   'inbox_give_up',
   `UPDATE inbox_messages SET dead_at = now(), last_error = $4
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${STILL_WAITING}`,
 );
 
 const PUT_BACK = statement(
   'inbox_put_back',
   `UPDATE inbox_messages SET last_error = $4, due_at = now() + make_interval(secs => $5), attempts = attempts - 1
-   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${WAITING}`,
+   WHERE tenant_id = $1 AND source = $2 AND id = $3 AND ${STILL_WAITING}`,
 );

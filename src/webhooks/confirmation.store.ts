@@ -87,9 +87,11 @@ function statementsOn(
         ORDER BY created_at, id
         LIMIT $5`,
     ),
+    // In other words than the index has: one row is found by its primary key, not among all that wait.
     confirm: statement(
       `sweep_confirm_one_of_${table}`,
-      `UPDATE ${table} SET confirmed_at = now() WHERE tenant_id = $1 AND id = $2 AND ${UNCONFIRMED}`,
+      `UPDATE ${table} SET confirmed_at = now() WHERE tenant_id = $1 AND id = $2 AND status = 'succeeded'
+         AND coalesce(confirmed_at, 'infinity') = 'infinity'`,
     ),
   };
 }
