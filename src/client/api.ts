@@ -1838,7 +1838,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. */
+            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -1913,6 +1913,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body must be JSON. */
+            415: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -1924,7 +1946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -3170,6 +3192,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The body must be JSON. */
+            415: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -3720,7 +3753,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description The request is malformed. */
+            /** @description The request is malformed. Or: The body is not acceptable JSON. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -3769,6 +3802,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body must be JSON. */
+            415: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -3780,7 +3835,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -3839,7 +3894,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is malformed. */
+            /** @description The request is malformed. Or: The body is not acceptable JSON. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -3904,6 +3959,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body must be JSON. */
+            415: {
+                headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -3915,7 +3992,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**

@@ -14,7 +14,7 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 export function describeApi(app: INestApplication): OpenAPIObject {
   const document = asSent(SwaggerModule.createDocument(app, INFO, { operationIdFactory }));
   document.components!.schemas!['Problem'] = PROBLEM_SCHEMA;
-  for (const operation of operationsOf(document)) addWhatAllShare(operation);
+  for (const [method, operation] of operationsOf(document)) addWhatAllShare(method, operation);
   const described = asJsonSchema(shareExamples(document));
   return Object.assign(described, { 'x-idempotency-key': idempotencyKeys(app.get(Config)) });
 }
@@ -34,22 +34,21 @@ function operationIdFactory(controller: string, method: string): string {
   return `${name[0]!.toLowerCase()}${name.slice(1)}.${method}`;
 }
 
-function operationsOf({ paths }: OpenAPIObject): Operation[] {
-  return Object.values(paths).flatMap(({ get, put, post, delete: remove }) =>
-    [get, put, post, remove].filter((operation) => operation !== undefined),
-  );
+function operationsOf({ paths }: OpenAPIObject): [method: string, Operation][] {
+  return Object.values(paths).flatMap((methods) => Object.entries(methods) as [string, Operation][]);
 }
 
 /** What may be answered before a route is reached, or whatever it does. */
-function addWhatAllShare(operation: Operation): void {
-  const { security, requestBody } = operation;
+function addWhatAllShare(method: string, operation: Operation): void {
+  const { security } = operation;
+  const isSigned = security?.length === 0; // its body is the sender's own: kept as bytes
   const isTenants = !security || security.some((scheme) => 'bearer' in scheme);
   const shared = problemResponses([
     problems.malformedRequest(
       'The request cannot be read: its URL, headers or length contradict themselves.',
     ),
     ...(isTenants ? [problems.unauthenticated()] : []),
-    ...(requestBody ? WITH_BODY : []),
+    ...(method === 'get' || isSigned ? [] : WITH_BODY), // one that is not asked for is read all the same
     problems.internalError(),
     problems.storeUnavailable(),
     problems.shuttingDown(),

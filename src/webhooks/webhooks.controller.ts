@@ -2,7 +2,7 @@ import { Controller, Headers, HttpCode, Logger, Post, Req } from '@nestjs/common
 import { ApiHeader, ApiNoContentResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { BODY_LIMIT } from '../http/problem.filter.js';
-import { bodyTooLarge } from '../http/problems.js';
+import { bodyTooLarge, unsupportedMediaType } from '../http/problems.js';
 import { Problems } from '../http/problems.decorator.js';
 import { Public } from '../http/public.decorator.js';
 import { RawBody } from '../http/raw-body.decorator.js';
@@ -10,6 +10,7 @@ import { Inbox } from '../inbox/inbox.js';
 import { PaymentEvents, PROVIDER, SignatureInvalid, type PaymentEvent } from '../payments/payment-event.js';
 import { webhookSignatureInvalid } from './webhook.problems.js';
 
+const NO_MEDIA_TYPE = unsupportedMediaType('Send the body as Content-Type: application/json.');
 const EXAMPLE = `t=1614265330,v1=${'0123456789abcdef'.repeat(4)}`;
 
 /** Where the payment provider tells us what happened. It is answered once the event is stored, before it takes effect. */
@@ -29,7 +30,7 @@ export class WebhooksController {
   @ApiOperation({ security: [] })
   @ApiHeader({ name: 'Stripe-Signature', required: true, schema: { type: 'string', example: EXAMPLE } })
   @ApiNoContentResponse({ description: 'Stored, now or before; it takes effect later.' })
-  @Problems(webhookSignatureInvalid(), bodyTooLarge(BODY_LIMIT))
+  @Problems(webhookSignatureInvalid(), bodyTooLarge(BODY_LIMIT), NO_MEDIA_TYPE)
   @HttpCode(204)
   @Post('payments')
   async receive(
