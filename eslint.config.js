@@ -18,6 +18,12 @@ const NUMBER_FORMAT = {
   message: "Amounts follow the provider's exponents.",
 };
 
+const LENGTH = {
+  name: 'class-validator',
+  importNames: ['Length', 'MaxLength'],
+  message: 'Count as the database does: src/http/length.validator.ts.',
+};
+
 /** Programs for a terminal; the service itself writes its log through the logger, which redacts secrets. */
 const MAY_PRINT = ['src/sandbox/**', 'src/database/cli/**', 'src/main.ts'];
 
@@ -65,6 +71,7 @@ export default defineConfig(
       complexity: ['error', 12],
       '@typescript-eslint/no-explicit-any': 'error',
       'no-restricted-properties': ['error', NUMBER_FORMAT],
+      'no-restricted-imports': ['error', { paths: [LENGTH] }],
     },
   },
   {

@@ -1,4 +1,5 @@
-import { IsArray, IsIn, IsOptional, IsString, Length, Matches, ValidateIf } from 'class-validator';
+import { IsArray, IsIn, IsOptional, IsString, Matches, ValidateIf } from 'class-validator';
+import { Length } from '../http/length.validator.js';
 import { IsMailAddress } from '../orders/mail-address.validator.js';
 import { CLIENT_WORDS, type ClientWords } from './subject.js';
 

@@ -1,4 +1,5 @@
-import { IsIn, IsOptional, Matches, MaxLength, ValidateIf } from 'class-validator';
+import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator';
+import { MaxLength } from '../http/length.validator.js';
 import { DECISIONS, type Decision } from '../idempotency/review.store.js';
 
 export class DecideReviewDto {

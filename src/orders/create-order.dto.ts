@@ -8,10 +8,10 @@ import {
   IsISO31661Alpha2,
   IsOptional,
   IsString,
-  Length,
   Max,
   Min,
 } from 'class-validator';
+import { Length } from '../http/length.validator.js';
 import { AreNested, IsNested } from '../http/nested.validator.js';
 import { IsCurrency, IsUnitAmount } from '../payments/currency.validators.js';
 import { IsMailAddress } from './mail-address.validator.js';

@@ -1,4 +1,5 @@
 import { buildMessage, ValidateBy } from 'class-validator';
+import { charactersIn } from '../http/length.validator.js';
 
 const MAX_ENTRIES = 20;
 const MAX_NAME = 40;
@@ -24,7 +25,8 @@ function isMetadata(value: unknown): boolean {
   return (
     entries.length <= MAX_ENTRIES &&
     entries.every(
-      ([name, text]) => name.length <= MAX_NAME && typeof text === 'string' && text.length <= MAX_VALUE,
+      ([name, text]) =>
+        charactersIn(name) <= MAX_NAME && typeof text === 'string' && charactersIn(text) <= MAX_VALUE,
     )
   );
 }

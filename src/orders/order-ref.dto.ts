@@ -1,4 +1,5 @@
-import { Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
+import { Length } from '../http/length.validator.js';
 
 export class OrderRefDto {
   /**

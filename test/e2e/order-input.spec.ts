@@ -52,6 +52,16 @@ describe('The body of an order', () => {
   );
 
   it.each([
+    ['a', 255],
+    ['😀', 255],
+    ['a\ufe0f', 127], // a letter and the selector of how it looks: two characters, also where one is seen
+  ])('takes an externalRef as long as the table does: %j × %i, and no longer', async (part, times) => {
+    expect((await create({ externalRef: part.repeat(times) })).status).toBe(201);
+    const { status, body } = await create({ externalRef: part.repeat(times + 1) });
+    expect([status, body.error.param]).toEqual([400, 'externalRef']);
+  });
+
+  it.each([
     '"a b"@example.com',
     'a,b@example.com',
     'a@b@example.com',
