@@ -5,7 +5,7 @@ import { HttpMetrics } from './http-metrics.js';
 import { nameRequest } from './request-id.js';
 import { logRequests } from './request-log.js';
 import { RouteTable } from './route-table.js';
-import { refuseRepeatedHeaders } from './single-headers.js';
+import { ignoreExpectations, refuseUnclearHeaders } from './unclear-headers.js';
 
 /** Everything that Nest's modules cannot say. The processes and the tests both come through here. */
 export function configureApp(app: NestFastifyApplication): void {
@@ -23,7 +23,8 @@ export function configureApp(app: NestFastifyApplication): void {
   refuseWhileDraining(server, app.get(Draining));
   logRequests(server);
   app.get(HttpMetrics).observe(server);
-  refuseRepeatedHeaders(server);
+  refuseUnclearHeaders(server);
+  ignoreExpectations(server);
 
   // Nothing of the API is a page: a browser that is led here may load, frame and run nothing.
   app.useSecurityHeaders({

@@ -1,4 +1,5 @@
-import { LogController, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import { LogController, type FastifyReply, type FastifyRequest, type FastifyHttpOptions } from 'fastify';
+import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { answerBrokenRequest } from './broken-request.js';
 import { BODY_LIMIT, sendProblem, toProblem } from './problem.filter.js';
@@ -18,9 +19,11 @@ export function serverOptions(logger: Logger) {
     return503OnClosing: false,
     // The longest externalRef, percent-encoded: 255 characters of four bytes each.
     routerOptions: { maxParamLength: 255 * 4 * 3 },
+    // Node's own refusals have no body: `unclear-headers.ts` has ours.
+    http: { requireHostHeader: false },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: answerUnroutable,
-  } satisfies FastifyServerOptions;
+  } satisfies FastifyHttpOptions<Server>;
 }
 
 /** The router could not read the URL (`%ZZ`): no hook has run yet. */

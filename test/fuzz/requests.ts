@@ -327,6 +327,7 @@ const EXTRA_HEADERS: (readonly [string, string])[] = [
   ['If-None-Match', '*'],
   ['Upgrade', 'websocket'],
   ['Expect', '100-continue'],
+  ['Expect', 'the-unexpected'],
   ['Cookie', '__proto__=1; a=b'],
   ['Sandbox-Fault', 'call.after:charge=crash'],
   ['Stripe-Signature', 't=1,v1=00'],

@@ -26,7 +26,7 @@ export function sound(given: Schema): fc.Arbitrary<unknown> {
       return fc.array(sound(schema['items']), { minLength: schema['minItems'] ?? 0, maxLength: 3 });
     case 'integer':
     case 'number':
-      return mostly(schema, fc.integer({ min: schema['minimum'] ?? 0, max: schema['maximum'] ?? 100_000 }));
+      return soundNumber(schema);
     default:
       return soundText(schema);
   }
@@ -42,18 +42,36 @@ function soundObject({
   return fc.record(Object.fromEntries(members), { requiredKeys: required, noNullPrototype: true });
 }
 
-const CURRENCIES = ['eur', 'usd', 'GBP', 'jpy', 'bhd'];
-
-function soundText(schema: Schema): fc.Arbitrary<unknown> {
-  if (schema['format'] === 'currency') return fc.constantFrom(...CURRENCIES);
-  if (/^ord_/.test(schema['example'])) return fc.nat(200).map((number) => `ord_#${number}#`);
-  const { minLength = 0, maxLength = 40 } = schema;
-  return mostly(schema, fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 300) }));
+function soundNumber({
+  minimum: min = 0,
+  maximum: max = 100_000,
+  example = min,
+}: Schema): fc.Arbitrary<unknown> {
+  return mostly(example, [min, max], fc.integer({ min, max }));
 }
 
-function mostly({ example }: Schema, otherwise: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  if (example === undefined) return otherwise;
-  return fc.oneof({ weight: 24, arbitrary: fc.constant(example) }, { weight: 1, arbitrary: otherwise });
+const CURRENCIES = ['eur', 'usd', 'GBP', 'jpy', 'bhd'];
+
+/** One to who counts what is seen; one or more to who counts what is stored. */
+const CHARACTERS = ['a', 'é', '漢', '😀', 'a\ufe0f', '👍🏽'];
+
+function soundText({ format, example, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<unknown> {
+  if (format === 'currency') return fc.constantFrom(...CURRENCIES);
+  if (/^ord_/.test(example)) return fc.nat(200).map((number) => `ord_#${number}#`);
+  const text = fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 300) });
+  return mostly(
+    example ?? 'x',
+    CHARACTERS.map((character) => character.repeat(maxLength)),
+    text,
+  );
+}
+
+function mostly(example: unknown, limits: unknown[], others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 36, arbitrary: fc.constant(example) },
+    { weight: 2, arbitrary: fc.constantFrom(...limits) },
+    { weight: 1, arbitrary: others },
+  );
 }
 
 /** Text that has broken something somewhere. */

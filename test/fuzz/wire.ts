@@ -38,7 +38,11 @@ export function exchange(url: string, bytes: Buffer, head = false): Promise<Wire
     socket.on('close', () => {
       clearTimeout(tooLong);
       clearTimeout(silent);
-      resolve(answersIn(Buffer.concat(received), head));
+      try {
+        resolve(answersIn(Buffer.concat(received), head));
+      } catch (error) {
+        reject(error);
+      }
     });
     socket.write(bytes, () => {
       clearTimeout(silent);

@@ -1,2 +1,2 @@
-/** `npm run test:faults` tries every place and long random schedules; `npm test` a selection that takes seconds. */
+/** `npm run test:faults` and `test:fuzz` try every place, long random schedules and more requests; `npm test` a selection that takes seconds. */
 export const thoroughly = process.env['THOROUGH'] === 'on';
