@@ -18,7 +18,11 @@ const SILENT_MS = 150;
  * is no whole request, is ended by the client once nothing has come for a moment.
  * @throws where the server neither answers nor closes
  */
-export function exchange(url: string, bytes: Buffer, head = false): Promise<WireAnswer[]> {
+export async function exchange(url: string, bytes: Buffer, head = false): Promise<WireAnswer[]> {
+  return answersIn(await sent(url, bytes), head);
+}
+
+function sent(url: string, bytes: Buffer): Promise<Buffer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -38,11 +42,7 @@ export function exchange(url: string, bytes: Buffer, head = false): Promise<Wire
     socket.on('close', () => {
       clearTimeout(tooLong);
       clearTimeout(silent);
-      try {
-        resolve(answersIn(Buffer.concat(received), head));
-      } catch (error) {
-        reject(error);
-      }
+      resolve(Buffer.concat(received));
     });
     socket.write(bytes, () => {
       clearTimeout(silent);
