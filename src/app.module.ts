@@ -19,6 +19,7 @@ import { RefundEntity } from './refunds/refund.entity.js';
 import { RefundReconcilerModule } from './refunds/refund-reconciler.module.js';
 import { RefundsModule, RefundsRoutes } from './refunds/refunds.module.js';
 import { ApiKeyAuthenticator } from './tenancy/api-key-authenticator.js';
+import { KeyUses } from './tenancy/key-uses.js';
 import { TenancyModule } from './tenancy/tenancy.module.js';
 import { SweepModule } from './webhooks/sweep.module.js';
 import { WebhooksModule, WebhooksRoutes } from './webhooks/webhooks.module.js';
@@ -64,7 +65,7 @@ const WORKER = [
 /** The composition root: which parts a process is made of, by its role. */
 export class AppModule {
   /** @param tenancy how callers are known */
-  static for(config: Config, tenancy = TenancyModule.by(ApiKeyAuthenticator)): DynamicModule {
+  static for(config: Config, tenancy = TenancyModule.by(ApiKeyAuthenticator, KeyUses)): DynamicModule {
     return {
       module: AppModule,
       imports: [

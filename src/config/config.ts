@@ -60,6 +60,22 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return toConfig(settings, timings);
 }
 
+/** What a command needs that makes API keys. */
+export interface Hashing {
+  readonly hashSecret: string;
+  readonly production: boolean;
+}
+
+/** For where the rest of the service's settings need not be known; by the same rules. @throws ConfigError */
+export function loadHashing(env: NodeJS.ProcessEnv = process.env): Hashing {
+  const { settings, problems } = readEnvironment(env);
+  const ofThese = [...problems, ...unsafeInProduction(settings)].filter((problem) =>
+    /^(HASH_SECRET|NODE_ENV)\b/.test(problem),
+  );
+  if (ofThese.length > 0) throw new ConfigError(ofThese);
+  return { hashSecret: settings.HASH_SECRET, production: settings.NODE_ENV === 'production' };
+}
+
 function scaleTimings(settings: Environment): Timings {
   return timingsOf(settings.IDEMPOTENCY_LEASE_SECONDS, {
     providerTimeout: settings.PROVIDER_TIMEOUT_SECONDS,

@@ -10,6 +10,7 @@ import { Confirmations1764484200000 } from '../../migrations/1764484200000-confi
 import { DeadEvents1764486900000 } from '../../migrations/1764486900000-dead-events.js';
 import { Erasures1764490500000 } from '../../migrations/1764490500000-erasures.js';
 import { PlansOfAnyAge1764492600000 } from '../../migrations/1764492600000-plans-of-any-age.js';
+import { ApiKeysInUse1764495000000 } from '../../migrations/1764495000000-api-keys-in-use.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   DeadEvents1764486900000,
   Erasures1764490500000,
   PlansOfAnyAge1764492600000,
+  ApiKeysInUse1764495000000,
 ];

@@ -16,10 +16,11 @@ const COMMANDS: Readonly<Record<string, string>> = {
   migrate: '../database/cli/migrate.js',
   revert: '../database/cli/revert.js',
   reset: '../database/cli/reset.js',
+  tenants: '../tenancy/cli/tenants.js',
   generate: './generate-migration.js',
 };
 
-/** `npm run db:migrate` and its like: a command on the database that is meant. */
+/** `npm run db:migrate`, `npm run tenants` and their like: a command on the database that is meant. */
 async function main(): Promise<number> {
   if (existsSync('.env')) process.loadEnvFile();
   const settings = readSettings(process.env);

@@ -4,6 +4,7 @@ import { DEMO_API_KEYS } from '../config/published.js';
 import { Database } from '../database/transaction.js';
 import { findTenantByApiKey, hashApiKey } from './api-keys.js';
 import { Authenticator } from './authenticator.js';
+import { KeyUses } from './key-uses.js';
 import { RecentAnswers } from './recent-answers.js';
 import type { Tenant } from './tenant.js';
 
@@ -28,6 +29,7 @@ export class ApiKeyAuthenticator extends Authenticator {
   constructor(
     private readonly config: Config,
     private readonly database: Database,
+    private readonly uses: KeyUses,
   ) {
     super();
     const refused = config.production ? Object.values(DEMO_API_KEYS) : [];
@@ -38,7 +40,9 @@ export class ApiKeyAuthenticator extends Authenticator {
     const hash = hashApiKey(apiKey, this.config.hashSecret);
     const name = hash.toString('base64');
     if (this.unknown.get(name)) return undefined;
-    return this.known.get(name) ?? this.ask(name, hash);
+    const tenant = this.known.get(name) ?? (await this.ask(name, hash));
+    if (tenant) this.uses.note(name);
+    return tenant;
   }
 
   /** However many requests bring the same key at once, the database is asked once. */

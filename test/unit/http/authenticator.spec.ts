@@ -3,9 +3,13 @@ import { SANDBOX_SECRET } from '../../../src/config/published.js';
 import type { Statement } from '../../../src/database/statement.js';
 import { Database } from '../../../src/database/transaction.js';
 import { ApiKeyAuthenticator } from '../../../src/tenancy/api-key-authenticator.js';
-import { addApiKey, addTenant } from '../../../src/tenancy/api-keys.js';
+import { addApiKey, addTenant, hashApiKey } from '../../../src/tenancy/api-keys.js';
+import { KeyUses } from '../../../src/tenancy/key-uses.js';
+import { prefixOf } from '../../../src/tenancy/new-api-key.js';
 import { RecentAnswers } from '../../../src/tenancy/recent-answers.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+
+const { jest } = import.meta;
 
 /** The real thing, with a tally. */
 class CountedDatabase extends Database {
@@ -21,6 +25,7 @@ describe('Looking an API key up', () => {
   let db: TestDatabase;
   let database: CountedDatabase;
   let authenticator: ApiKeyAuthenticator;
+  let uses: KeyUses;
   beforeAll(async () => {
     db = await createTestDatabase();
     await addTenant(db.database, { id: 'acme', name: 'Acme' });
@@ -28,7 +33,8 @@ describe('Looking an API key up', () => {
   });
   beforeEach(() => {
     database = new CountedDatabase(db.database.dataSource);
-    authenticator = new ApiKeyAuthenticator({ hashSecret: SANDBOX_SECRET } as Config, database);
+    uses = new KeyUses(database);
+    authenticator = new ApiKeyAuthenticator({ hashSecret: SANDBOX_SECRET } as Config, database, uses);
   });
   afterAll(() => db.drop());
 
@@ -67,6 +73,7 @@ describe('Looking an API key up', () => {
     const inProduction = new ApiKeyAuthenticator(
       { hashSecret: SANDBOX_SECRET, production: true } as Config,
       database,
+      uses,
     );
     for (const key of ['ck_test_acme', 'ck_test_globex'])
       expect([await authenticator.tenantOf(key), await inProduction.tenantOf(key)]).toEqual([
@@ -83,6 +90,94 @@ describe('Looking an API key up', () => {
     await expect(authenticator.tenantOf('ck_test_acme')).rejects.toBe(refused);
     database.query = query;
     expect(await authenticator.tenantOf('ck_test_acme')).toEqual({ id: 'acme' });
+  });
+});
+
+describe('When a key was last used', () => {
+  let db: TestDatabase;
+  let database: CountedDatabase;
+  let uses: KeyUses;
+  let authenticator: ApiKeyAuthenticator;
+  const KEYS = ['ck_test_one', 'ck_test_two'];
+  beforeAll(async () => {
+    db = await createTestDatabase();
+    await addTenant(db.database, { id: 'acme', name: 'Acme' });
+    for (const key of [...KEYS, 'ck_test_idle']) await addApiKey(db.database, 'acme', key, SANDBOX_SECRET);
+  });
+  beforeEach(async () => {
+    await db.sql('UPDATE api_keys SET last_used_at = NULL');
+    database = new CountedDatabase(db.database.dataSource);
+    uses = new KeyUses(database);
+    authenticator = new ApiKeyAuthenticator({ hashSecret: SANDBOX_SECRET } as Config, database, uses);
+    for (let i = 0; i < 100; i++) await Promise.all(KEYS.map((key) => authenticator.tenantOf(key)));
+  });
+  afterEach(() => uses.onApplicationShutdown());
+  afterAll(() => db.drop());
+
+  const used = async () =>
+    (
+      await db.sql<{ count: number }>(
+        "SELECT count(*)::int FROM api_keys WHERE last_used_at > now() - interval '1 minute'",
+      )
+    )[0]!.count;
+
+  it('is not written by the requests that use it, and of many uses once, all keys in one statement', async () => {
+    expect([database.queries, await used()]).toEqual([KEYS.length, 0]); // the two look-ups
+    await uses.write();
+    expect([database.queries, await used()]).toEqual([KEYS.length + 1, KEYS.length]);
+    await uses.write(); // nothing was used since
+    expect(database.queries).toBe(KEYS.length + 1);
+  });
+
+  it('is written once a minute by itself', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
+    const another = new KeyUses(database);
+    const before = database.queries;
+    for (let i = 0; i < 10; i++) another.note(hashApiKey(KEYS[0]!, SANDBOX_SECRET).toString('base64'));
+    jest.advanceTimersByTime(59_000);
+    expect(database.queries).toBe(before);
+    jest.advanceTimersByTime(2_000);
+    expect(database.queries).toBe(before + 1);
+    jest.useRealTimers();
+  });
+
+  it('is left alone where another process has just written it', async () => {
+    await uses.write();
+    const [{ xmin }] = (await db.sql('SELECT xmin FROM api_keys WHERE last_used_at IS NOT NULL')) as [
+      { xmin: string },
+    ];
+    await authenticator.tenantOf(KEYS[0]!);
+    await uses.write();
+    expect(await db.sql('SELECT DISTINCT xmin FROM api_keys WHERE last_used_at IS NOT NULL')).toEqual([
+      { xmin },
+    ]);
+  });
+
+  it('troubles nobody where it cannot be written, and is written later', async () => {
+    const query = database.query.bind(database);
+    database.query = () => Promise.reject(new Error('no database'));
+    await uses.write();
+    expect(await authenticator.tenantOf(KEYS[0]!)).toEqual({ id: 'acme' });
+    database.query = query;
+    await uses.write();
+    expect(await used()).toBe(KEYS.length);
+  });
+
+  it('is written when the process ends, which does not wait for long', async () => {
+    await uses.onApplicationShutdown();
+    expect(await used()).toBe(KEYS.length);
+    await authenticator.tenantOf(KEYS[0]!);
+    database.query = () => new Promise(() => undefined);
+    await uses.onApplicationShutdown(); // or the test never ends
+  });
+});
+
+describe('The prefix of a key', () => {
+  it('shows six characters of a key that was made here, and of another none but its kind', () => {
+    const key = `ck_live_${'abc234'.repeat(7).slice(0, 40)}`;
+    expect(prefixOf(key)).toBe('ck_live_abc234');
+    for (const other of ['ck_test_acme', `${key}x`, key.slice(0, -1)])
+      expect(prefixOf(other)).toBe(other.slice(0, 8));
   });
 });
 
