@@ -25,7 +25,7 @@ const LENGTH = {
 };
 
 /** Programs for a terminal; the service itself writes its log through the logger, which redacts secrets. */
-const MAY_PRINT = ['src/sandbox/**', 'src/database/cli/**', 'src/main.ts'];
+const MAY_PRINT = ['src/sandbox/**', 'src/{database,tenancy}/cli/**', 'src/main.ts'];
 
 const readonly = (...names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
 

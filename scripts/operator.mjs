@@ -96,16 +96,16 @@ async function ask(method, path, body) {
     fail(`${url} does not answer (${error.cause?.code ?? error.message}): set OPERATOR_URL.`),
   );
   const text = await answer.text();
-  if (answer.ok) return text && JSON.parse(text);
+  if (answer.ok) return text && (options.json ? JSON.parse(text) : parsePrintable(text));
   return fail(`${answer.status} ${problemIn(text)}`);
 }
 
 function problemIn(text) {
   try {
-    const { code, detail, obstacles = [] } = JSON.parse(text);
+    const { code, detail, obstacles = [] } = parsePrintable(text);
     return [`${code}: ${detail}`, ...obstacles.map(obstacle)].join('\n');
   } catch {
-    return text.slice(0, 200);
+    return printable(text.slice(0, 200));
   }
 }
 
@@ -190,7 +190,23 @@ function name(id) {
 }
 
 function print(answer) {
-  console.log(JSON.stringify(answer, null, 2));
+  console.log(printable(JSON.stringify(answer, null, 2), '\n'));
+}
+
+/** Every value on the line that it belongs to. */
+function parsePrintable(text) {
+  return JSON.parse(text, (_name, value) => (typeof value === 'string' ? printable(value) : value));
+}
+
+/**
+ * A client, the provider or a mail server chose some of these words: what would move the cursor of a terminal, colour it,
+ * end a line or turn the direction of a text is shown as what it is. It stays JSON where it was.
+ */
+function printable(text, allowed = '') {
+  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
+    character === allowed ? character : character.split('').map(escaped).join(''),
+  );
 }
 
 function fail(message) {

@@ -73,6 +73,21 @@ describe('npm run operator', () => {
       expect(stdout).toContain(part);
   });
 
+  it('shows what others wrote as words that no terminal obeys, each on its line', async () => {
+    const wicked = 'late\u001b[2J\u009b31m\r\n  tenant   globex\u202e\u2028';
+    await shop.db.sql(
+      `INSERT INTO reviews (tenant_id, id, subject_kind, subject_id, reason, evidence)
+       VALUES ('acme', 'rev_00000000000000000000000002', 'event', 'evt_2', 'charge_unknown', $1)`,
+      [{ lastError: wicked }],
+    );
+    const [text, json] = [await run('reviews'), await run('reviews --json')];
+    for (const { stdout } of [text, json]) expect(stdout).not.toMatch(/[^\P{C}\n]|\u2028/u);
+    expect(text.stdout).toContain('late\\u001b[2J\\u009b31m\\u000d\\u000a  tenant   globex');
+    const { data } = JSON.parse(json.stdout) as { data: { evidence: { lastError?: string } }[] };
+    expect(data.map(({ evidence }) => evidence.lastError)).toContain(wicked);
+    await shop.db.sql("DELETE FROM reviews WHERE subject_id = 'evt_2'");
+  });
+
   it('shows what is held of a person and what is in the way, and erases it when told to', async () => {
     const { body } = await post(`${shop.api.url}/v1/checkouts`, checkoutBody());
     const who = `acme ${body.order.id}`;
