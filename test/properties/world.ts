@@ -45,7 +45,7 @@ export class World {
 
   /** As new. The provider keeps its books; what is in them by now is not this schedule's. */
   async begin(): Promise<void> {
-    await this.shop.db.sql(`TRUNCATE ${TABLES.join(', ')}`);
+    await this.shop.db.sql(`TRUNCATE ${TABLES.join(', ')} CASCADE`);
     await this.heal();
     await this.mailbox.clear();
     this.before = await this.shop.provider.ledger();
