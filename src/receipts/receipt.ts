@@ -66,4 +66,4 @@ export function oneLine(text: string): string {
   return text.replace(BREAKS_AND_TURNS, ' ').trim();
 }
 
-const BREAKS_AND_TURNS = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+const BREAKS_AND_TURNS = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;

@@ -64,6 +64,26 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   throw new Error('It did not come to be within 15 s');
 }
 
+describe('Answers', () => {
+  it('to whoever has no right to ask repeat neither what they showed nor what they asked for', async () => {
+    const [{ stored }] = (await system.database.sql('SELECT encode(hash, $1) AS stored FROM api_keys', [
+      'hex',
+    ])) as [{ stored: string }];
+    const path = `${url()}/v1/idempotency-keys?key=${CANARIES.key}-nobody`;
+    const answers = await Promise.all([
+      post(`${url()}/v1/checkouts`, body(), { key: `${CANARIES.key}-x`, apiKey: CANARIES.foreign }),
+      get(path, { apiKey: CANARIES.operator }),
+      get(`${url()}/v1/operator/reviews`, { apiKey: ACME.key }),
+      get(`${url()}/v1/operator/reviews?email=${CANARIES.email}`, { apiKey: CANARIES.foreign }),
+      get(`${url()}/nowhere/${CANARIES.email}`, { apiKey: CANARIES.foreign }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 403, 401, expect.any(Number)]);
+    const secrets = [...Object.values(CANARIES), ACME.key, stored, 'sk_test_key', 'sandbox-only-secret'];
+    const leaks = secrets.filter((secret) => answers.some(({ text }) => text.includes(secret)));
+    expect(leaks).toEqual([]);
+  });
+});
+
 describe('Logs and metrics', () => {
   it('hold no secret, no key, no card and nothing of the customer, whatever goes wrong', async () => {
     expect((await checkout('paid')).status).toBe(201);

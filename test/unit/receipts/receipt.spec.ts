@@ -1,3 +1,4 @@
+import { createTransport } from 'nodemailer';
 import type { StagedMessage } from '../../../src/outbox/delivery.js';
 import { receiptMail } from '../../../src/receipts/receipt-mail.js';
 import { receiptFor, type ReceiptMessage } from '../../../src/receipts/receipt-message.js';
@@ -32,6 +33,16 @@ const mailOf = (message: ReceiptMessage, from = 'Shop <shop@example.com>', tenan
     html: string;
     messageId: string;
   };
+
+/** As it goes over the wire: whom the server is told, and the names of the headers. */
+async function sent(message: ReceiptMessage) {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' });
+  const { envelope, message: raw } = await transport.sendMail(
+    receiptMail(staged(message), 'Shop <shop@example.com>'),
+  );
+  const [head = ''] = (raw as Buffer).toString().split('\n\n');
+  return { envelope, headers: [...head.matchAll(/^[\w-]+(?=:)/gm)].map(([name]) => name).sort() };
+}
 
 describe('A receipt', () => {
   it('lists what was bought, what it cost and how to name it', () => {
@@ -134,7 +145,7 @@ Date:   2026-02-03 04:05 UTC
       expect(mailOf(receipt({ name: wicked })).text).toContain(`Hello ${wicked},`);
     });
 
-    it.each(['\r\n', '\n\n', '\u2028', '\0', '\u202e'])(
+    it.each(['\r\n', '\n\n', '\u2028', '\0', '\u202e', '\u061c'])(
       'on the line they belong to, without %j',
       (character) => {
         const name = `Ada${character}Pay again`;
@@ -148,6 +159,22 @@ Date:   2026-02-03 04:05 UTC
       },
     );
   });
+
+  it.each([
+    'Ada\r\nBcc: eve@example.com',
+    'Ada" <eve@example.com>, "',
+    'Ada\n\n<script>',
+    '=?utf-8?q?=0ABcc:_eve?=',
+  ])(
+    'goes to its customer alone, and has the headers that it always has, whatever they are called: %j',
+    async (name) => {
+      const items = [{ sku: name, quantity: 1, unitAmount: 1 }];
+      const plain = await sent(receipt({ name: 'Ada' }));
+      const wicked = await sent(receipt({ name, items }));
+      expect(wicked.envelope).toEqual({ from: 'shop@example.com', to: ['ada@example.com'] });
+      expect(wicked.headers).toEqual(plain.headers);
+    },
+  );
 
   it('is staged once for each order, in the order of what happens to it', () => {
     expect(receiptFor('acme', receipt())).toMatchObject({
