@@ -1838,7 +1838,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is not valid. Or: If-Match is not valid. Or: The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -3753,7 +3753,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */
@@ -3894,7 +3894,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is malformed. Or: The body is not acceptable JSON. */
+            /** @description The request is malformed. Or: The body is not acceptable JSON. Or: A card number has no place here. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */

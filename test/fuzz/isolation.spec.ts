@@ -85,7 +85,7 @@ function request(route: Route, names: Names, token: string): [url: string, init:
     }),
   };
   return [
-    `${shop.api.url}${path}?${query}`.replace(/\?$/, ''),
+    `${shop.api.url}${path}?${query.toString()}`.replace(/\?$/, ''),
     { method: route.method, headers, ...(body && { body }) },
   ];
 }
@@ -116,14 +116,14 @@ function named(given: Schema, names: Names): unknown {
   return Object.fromEntries(asked.map(([name, member]) => [name, named(member, names)]));
 }
 
-/** All that is Acme's, in whatever table: one that is new is compared without anybody thinking of it. */
+/** All that is Acme's, in whatever table: one that is new is compared without anybody thinking of it. When a key was last used is written later. */
 async function rowsOfAcme(): Promise<Record<string, unknown>> {
   const tables = await shop.db.sql<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'",
   );
   const rows = tables.map(async ({ name }) => {
     const found = await shop.db.sql<{ row: string }>(
-      `SELECT t::text AS row FROM "${name}" t WHERE tenant_id = 'acme' ORDER BY 1`,
+      `SELECT (to_jsonb(t) - 'last_used_at')::text AS row FROM "${name}" t WHERE tenant_id = 'acme' ORDER BY 1`,
     );
     return [name, found.map(({ row }) => row)] as const;
   });
