@@ -40,6 +40,31 @@ export class NotCarriedOut extends Error {
   }
 }
 
+/** Stands in for a connection, and keeps the messages that are written to it. */
+interface Collector {
+  readonly messages: Buffer[];
+  readonly describing: Wire;
+  /** Does not ask what the rows look like. */
+  readonly silent: Wire;
+}
+
+/** One for each connection: to make them anew was a twenty-fifth of the service's time. */
+const COLLECTORS = new WeakMap<Wire, Collector>();
+
+function collectorOf(wire: Wire): Collector {
+  const collector = COLLECTORS.get(wire) ?? newCollector(wire);
+  COLLECTORS.set(wire, collector);
+  return collector;
+}
+
+function newCollector(wire: Wire): Collector {
+  const messages: Buffer[] = [];
+  const nothing = { value: () => undefined };
+  const collect = { value: (message: Buffer) => messages.push(message) };
+  const describing = Object.create(wire, { _send: collect, sync: nothing }) as Wire;
+  return { messages, describing, silent: Object.create(describing, { describe: nothing }) as Wire };
+}
+
 /**
  * Statements that travel together: one write, one Sync, one answer. In pg's own pipeline each statement has a Sync of its
  * own, and so a write on both sides: 14 of each in a checkout, which took a third of the processors' time.
@@ -92,19 +117,16 @@ export class Flight extends PgQuery {
   }
 
   override submit(wire: Wire): Error | null {
-    const messages: Buffer[] = [];
-    const nothing = { value: () => undefined };
-    const collect = { value: (message: Buffer) => messages.push(message) };
-    const describing = Object.create(wire, { _send: collect, sync: nothing }) as Wire;
-    const silent = Object.create(describing, { describe: nothing }) as Wire;
+    const { messages, describing, silent } = collectorOf(wire);
     for (const query of this.queries) {
       if (typeof query.values === 'function') query.values = query.values();
       const error = query.submit(this.rowsWanted.has(query) ? describing : silent);
       if (error) this.unsendable = error;
     }
+    const bytes = Buffer.concat([...messages.splice(0), SYNC]);
     if (this.unsendable) return this.unsendable; // nothing has been written yet
     this.nowAnswering();
-    wire.stream.write(Buffer.concat([...messages, SYNC]));
+    wire.stream.write(bytes);
     return null;
   }
 
