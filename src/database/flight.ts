@@ -118,16 +118,23 @@ export class Flight extends PgQuery {
 
   override submit(wire: Wire): Error | null {
     const { messages, describing, silent } = collectorOf(wire);
-    for (const query of this.queries) {
-      if (typeof query.values === 'function') query.values = query.values();
-      const error = query.submit(this.rowsWanted.has(query) ? describing : silent);
-      if (error) this.unsendable = error;
-    }
+    for (const query of this.queries) this.write(query, this.rowsWanted.has(query) ? describing : silent);
     const bytes = Buffer.concat([...messages.splice(0), SYNC]);
     if (this.unsendable) return this.unsendable; // nothing has been written yet
     this.nowAnswering();
     wire.stream.write(bytes);
     return null;
+  }
+
+  /** Values that cannot be made, or sent, are noted: pg knows what to do with a query that could not be submitted. */
+  private write(query: Query, wire: Wire): void {
+    try {
+      if (typeof query.values === 'function') query.values = query.values();
+      const error = query.submit(wire);
+      if (error) this.unsendable = error;
+    } catch (error) {
+      this.unsendable = error as Error;
+    }
   }
 
   override handleRowDescription(message: object): void {

@@ -132,6 +132,27 @@ describe('A transaction', () => {
     await one.drop();
   });
 
+  it('sends nothing where values cannot be made as it leaves, and its connection goes on', async () => {
+    const one = await createTestDatabase({ poolSize: 1 });
+    const unmade = () => {
+      throw new Error('no values');
+    };
+    const atTheEnd = one.database.transaction(async (tx) => tx.sendOne(RENAME, unmade));
+    await expect(atTheEnd).rejects.toThrow('no values');
+    const meanwhile = one.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      tx.sendOne(RENAME, unmade);
+      await tx.query(ALL);
+    });
+    await expect(meanwhile).rejects.toThrow('no values');
+    await one.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['b']);
+      tx.sendOne(RENAME, ['b', 'c']);
+    });
+    expect(await one.database.query(ALL)).toEqual([{ id: 'b' }]);
+    await one.drop();
+  });
+
   it('never leaves where its work fails before it has waited for anything', async () => {
     let waiting: Promise<number> | undefined;
     const work = db.database.transaction(async (tx) => {
