@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { Problem } from '../../../src/http/problem.js';
+import { hasCardNumber } from '../../../src/http/card-numbers.js';
 import { parseStrictJson } from '../../../src/http/strict-json.js';
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
@@ -15,6 +16,7 @@ function refusalOf(body: string | Buffer): Problem {
 }
 
 function isHarmless(value: unknown): boolean {
+  if ((typeof value === 'number' || typeof value === 'string') && hasCardNumber(String(value))) return false;
   if (typeof value === 'number') return Number.isSafeInteger(value) || !Number.isInteger(value);
   if (typeof value === 'string') return !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;
