@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { changesOneRow } from '../../src/database/statement.js';
+import { UnexpectedRowCount } from '../../src/database/transaction.js';
 import { FENCED } from '../../src/idempotency/fence.js';
 import { History, type Version } from '../../src/sandbox/lab/history.js';
 import { stepOf } from '../../src/sandbox/lab/key-view.js';
@@ -68,6 +70,17 @@ describe('The history that the lab keeps of the database', () => {
     ]);
     expect(await history.refusal()).toBeGreaterThan(before);
     expect(await history.refusal()).toBeUndefined();
+  });
+
+  it('knows of a fence that failed', async () => {
+    const key = await checkout();
+    expect(await history.refusal()).toBeUndefined(); // those of the checkout changed their row
+    const late = changesOneRow('', `UPDATE idempotency_keys SET last_error = 'late' WHERE ${FENCED}`);
+    const writing = shop.db.database.transaction(async (tx) =>
+      tx.sendOne(late, ['acme', key, randomUUID(), 1]),
+    );
+    await expect(writing).rejects.toThrow(UnexpectedRowCount);
+    expect(await history.refusal()).toBeDefined();
   });
 
   it('records while a scenario runs, and not a row longer', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /** What the lab watches: everything that a checkout writes. */
@@ -42,7 +43,8 @@ const CONNECT_WITHIN_MS = 3_000;
 export class History {
   private readonly pool: pg.Pool;
   private readonly taken = new Set<number>();
-  private lastRefusal = 0;
+  /** How many fenced writes had changed no row. */
+  private refused = 0;
   private installed = false;
 
   constructor(private readonly url: string) {
@@ -64,8 +66,7 @@ export class History {
       await client.query(`UPDATE lab.recording SET until = now() + interval '${RECORDING}'`);
       await client.query('DELETE FROM lab.history');
     });
-    const [last] = await this.read<{ refusal: string }>('SELECT last_value AS refusal FROM lab.last_refusal');
-    this.lastRefusal = Number(last?.refusal);
+    this.refused = (await this.readRefusals()).refused;
     this.taken.clear();
   }
 
@@ -88,11 +89,17 @@ export class History {
 
   /** When a fenced write last changed no row, if that was since the last time this was asked. */
   async refusal(): Promise<number | undefined> {
-    const [row] = await this.read<{ at: string }>('SELECT last_value AS at FROM lab.last_refusal');
-    const at = Number(row?.at);
-    if (at === this.lastRefusal) return undefined;
-    this.lastRefusal = at;
+    if ((await this.readRefusals()).refused <= this.refused) return undefined;
+    await sleep(50); // it may have been on its way: a statement is over by then
+    const { refused, at } = await this.readRefusals();
+    if (refused <= this.refused) return undefined;
+    this.refused = refused;
     return at / 1_000;
+  }
+
+  private async readRefusals(): Promise<{ refused: number; at: number }> {
+    const [row] = await this.read<{ refused: string; at: string }>(REFUSALS);
+    return { refused: Number(row?.refused), at: Number(row?.at) };
   }
 
   /** The one thing the lab changes: it makes a key of its own old, since nobody wants to wait for three days. */
@@ -133,20 +140,20 @@ export class History {
 
 async function isInstalled(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ count: number }>(
-    "SELECT count(*)::int AS count FROM pg_trigger WHERE tgname = 'lab_history' OR tgname = 'lab_refusal'",
+    "SELECT count(*)::int AS count FROM pg_trigger WHERE tgname IN ('lab_history', 'lab_fenced', 'lab_passed')",
   );
-  return rows[0]?.count === TABLES.length + 1;
+  return rows[0]?.count === TABLES.length + 2;
 }
 
 async function install(client: pg.Client): Promise<void> {
   await client.query(SCHEMA);
   for (const table of TABLES) await client.query(triggerOn(table));
-  await client.query(REFUSAL_TRIGGER);
+  await client.query(FENCE_TRIGGERS);
 }
 
 /**
- * A write that the fence refuses is rolled back, and leaves no row behind. A sequence is not rolled back: it is set
- * to the time (in microseconds) of the last such write.
+ * A write that the fence refuses is rolled back, and leaves no row behind. Sequences are not rolled back: they count the
+ * fenced writes that began and those that changed a row, and keep the time (in microseconds) of the last that began.
  */
 const SCHEMA = `
 DROP SCHEMA IF EXISTS lab CASCADE;
@@ -162,7 +169,9 @@ CREATE TABLE lab.history (
   before json,
   after json
 );
-CREATE SEQUENCE lab.last_refusal;
+CREATE SEQUENCE lab.last_fenced;
+CREATE SEQUENCE lab.fenced;
+CREATE SEQUENCE lab.passed;
 
 CREATE FUNCTION lab.record() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -173,10 +182,18 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION lab.note_refusal() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION lab.note_fenced() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF current_query() LIKE '%AND owner = $3 AND version = $4%' AND NOT EXISTS (SELECT FROM changed) THEN
-    PERFORM setval('lab.last_refusal', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+  IF current_query() LIKE '%AND owner = $3 AND version = $4%' THEN
+    PERFORM nextval('lab.fenced'), setval('lab.last_fenced', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION lab.note_passed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_query() LIKE '%AND owner = $3 AND version = $4%' AND EXISTS (SELECT FROM changed) THEN
+    PERFORM nextval('lab.passed');
   END IF;
   RETURN NULL;
 END $$;`;
@@ -184,9 +201,16 @@ END $$;`;
 const triggerOn = (table: TableName) => `
 CREATE TRIGGER lab_history AFTER INSERT OR UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION lab.record()`;
 
-const REFUSAL_TRIGGER = `
-CREATE TRIGGER lab_refusal AFTER UPDATE ON idempotency_keys REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION lab.note_refusal()`;
+/** A fence that fails does so before anything that comes after the statement. */
+const FENCE_TRIGGERS = `
+CREATE TRIGGER lab_fenced BEFORE UPDATE ON idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION lab.note_fenced();
+CREATE TRIGGER lab_passed AFTER UPDATE ON idempotency_keys REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION lab.note_passed()`;
+
+const REFUSALS = `
+SELECT (CASE WHEN fenced.is_called THEN fenced.last_value ELSE 0 END)
+     - (CASE WHEN passed.is_called THEN passed.last_value ELSE 0 END) AS refused, last_fenced.last_value AS at
+  FROM lab.fenced, lab.passed, lab.last_fenced`;
 
 const VERSIONS = `
 SELECT seq::int, extract(epoch FROM at)::float8 * 1000 AS at, tx::text, process, table_name AS table, before, after
