@@ -22,12 +22,12 @@ const CLAIMED = {
   next_run_at: 'now() + make_interval(secs => $12)',
   status: "CASE WHEN $20::int IS NULL THEN 'in_progress' ELSE 'finished' END",
   recovery_point: '$13',
-  input: '$14',
-  state: '$15',
-  request: '$16',
-  request_step: '$17',
-  request_derived_key: '$18::text',
-  first_sent_at: 'CASE WHEN $18::text IS NOT NULL THEN now() END',
+  state: '$14',
+  request: '$15',
+  request_step: '$16',
+  request_derived_key: '$17::text',
+  first_sent_at: 'CASE WHEN $17::text IS NOT NULL THEN now() END',
+  input: '$18',
   locked_until: 'now() + make_interval(secs => $19)',
   reply_status: '$20::int',
   reply_headers: '$21',
@@ -85,14 +85,24 @@ export function claimValues(
 
 const STARTED: Advance = { recoveryPoint: 'started', state: undefined, request: undefined };
 
-function underWay({ recoveryPoint, state, request }: Advance, input: unknown, { lease }: Times): unknown[] {
-  const frozen = [json(request?.body), request?.step ?? null, request?.derivedKey ?? null];
-  return [recoveryPoint, json(input), json(state), ...frozen, lease, null, null, null, null];
+function underWay(advance: Advance, input: unknown, { lease }: Times): unknown[] {
+  return [...advanceValues(advance), json(input), lease, null, null, null, null];
 }
 
 function finished({ status, headers, body }: Reply, { retentionHours }: Times): unknown[] {
   const nothing = Array<null>(6).fill(null);
   return ['finished', ...nothing, status, JSON.stringify(headers), body, retentionHours];
+}
+
+/** How far a key has come: recovery point, state, and the frozen request with its step and derived key. */
+export function advanceValues({ recoveryPoint, state, request }: Advance): unknown[] {
+  return [
+    recoveryPoint,
+    json(state),
+    json(request?.body),
+    request?.step ?? null,
+    request?.derivedKey ?? null,
+  ];
 }
 
 /** @returns NULL for what is not there */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { changesOneRow, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Advance, Attempt, Claim } from './attempt.js';
-import { CLAIM, claimValues, json } from './claim.js';
+import { advanceValues, CLAIM, claimValues, json } from './claim.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED, IN_PROGRESS } from './fence.js';
@@ -56,16 +56,8 @@ export class IdempotencyKeyStore {
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
-  advance(tx: Tx, attempt: Attempt, { recoveryPoint, state, request }: Advance): void {
-    const values = [
-      recoveryPoint,
-      json(state),
-      json(request?.body),
-      request?.step ?? null,
-      request?.derivedKey ?? null,
-      this.lease,
-    ];
-    tx.sendOne(ADVANCE, [...fence(attempt), ...values], leaseLost);
+  advance(tx: Tx, attempt: Attempt, advance: Advance): void {
+    tx.sendOne(ADVANCE, [...fence(attempt), ...advanceValues(advance), this.lease], leaseLost);
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
