@@ -21,5 +21,6 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
+  setupFiles: ['<rootDir>/test/support/seed.js'],
   testTimeout: 30_000,
 };

@@ -19,7 +19,7 @@ export function answerBrokenRequest(this: FastifyInstance, error: ConnectionErro
     due.shouldKeepAlive = false;
     return;
   }
-  socket.end(render(problemFor(error.code)));
+  socket.end(render(problemFor(error.code), isHead(error)));
 }
 
 /**
@@ -38,7 +38,13 @@ function problemFor(code: string | undefined): Problem {
   return malformedRequest('The request is not valid HTTP.');
 }
 
-function render(problem: Problem): string {
+/** The packet that could not be read. An answer to HEAD has no body: a client would take it for the next answer. */
+function isHead(error: ConnectionError): boolean {
+  const { rawPacket } = error as { rawPacket?: unknown };
+  return rawPacket instanceof Buffer && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
+}
+
+function render(problem: Problem, head: boolean): string {
   const body = JSON.stringify(problem);
   const { status } = problem.details;
   const headers = {
@@ -48,5 +54,5 @@ function render(problem: Problem): string {
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${head ? '' : body}`;
 }

@@ -7,12 +7,11 @@ import { World } from './world.js';
 
 /**
  * `npm run test:faults` tries more of them, SCHEDULES=1000 as many as one has time for. A schedule that fails is made
- * shorter and printed with its seed, path and replayPath: SCHEDULE_SEED=… SCHEDULE_PATH=… SCHEDULE_REPLAY_PATH=…
+ * shorter and printed with its seed, path and replayPath: SEED=… SCHEDULE_PATH=… SCHEDULE_REPLAY_PATH=…
  * runs it again.
  */
 const {
   SCHEDULES = thoroughly ? '100' : '12',
-  SCHEDULE_SEED: seed,
   SCHEDULE_PATH: path,
   SCHEDULE_REPLAY_PATH: replayPath,
 } = process.env;
@@ -22,7 +21,6 @@ const schedules = fc.commands(EVENTS, { maxCommands: 24, size: 'max', ...(replay
 const parameters = {
   numRuns: Number(SCHEDULES),
   endOnFailure: path !== undefined,
-  ...(seed && { seed: Number(seed) }),
   ...(path && { path }),
   interruptAfterTimeLimit: Number(SCHEDULES) * 2_000, // shrinking included
 };

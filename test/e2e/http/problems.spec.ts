@@ -147,6 +147,11 @@ describe('Every error is a problem', () => {
     expect(Number(/content-length: (\d+)/i.exec(head)?.[1])).toBe(Buffer.byteLength(body));
   });
 
+  it('no body to HEAD, even where its URL cannot be read', async () => {
+    const raw = await rawRequest(api.url, 'HEAD /v1/orders/\xff HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(raw).toMatch(/^HTTP\/1.1 400 [^]*\r\n\r\n$/);
+  });
+
   it.each([
     ['Authorization: Bearer a', 'Authorization: Bearer b'],
     ['Host: y', 'X: y'],
