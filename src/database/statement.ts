@@ -12,18 +12,23 @@ export function statement(name: string, text: string): Statement {
 /** Those of a statement's parameters; a function is asked when the statement leaves. */
 export type Values = readonly unknown[] | (() => readonly unknown[]);
 
-/** A statement that fails unless it changes one row. */
-export interface OneRowStatement extends Statement {
-  readonly changesOneRow: true;
+/** A statement that fails where it does not come to what it must, so that nothing behind it is carried out. */
+export interface DecisiveStatement extends Statement {
+  readonly decisive: true;
 }
 
 /**
  * For a conditional UPDATE whose condition is an invariant. That it changed its row is checked in the database: a COMMIT
  * may then follow in the same flight, and is not carried out where the row was not there.
  */
-export function changesOneRow(name: string, update: string): OneRowStatement {
+export function changesOneRow(name: string, update: string): DecisiveStatement {
   const text = `WITH changed AS (${update} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed`;
-  return { name, text, changesOneRow: true };
+  return { name, text, decisive: true };
+}
+
+/** For what must be so before anything is written. */
+export function holds(name: string, condition: string): DecisiveStatement {
+  return { name, text: `SELECT 1 / (${condition})::int`, decisive: true };
 }
 
 /** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */

@@ -3,7 +3,7 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { isAborted, isDivisionByZero, isRolledBack } from './errors.js';
 import { Flight, NotCarriedOut } from './flight.js';
-import { planned, type OneRowStatement, type Statement, type Values } from './statement.js';
+import { planned, type DecisiveStatement, type Statement, type Values } from './statement.js';
 
 /**
  * A COMMIT went out and its answer never came back: it may or may not have happened.
@@ -78,7 +78,7 @@ export class Tx {
 
   /** Where the row is not there to be changed, the transaction fails, with `otherwise`. */
   changeOne(
-    statement: OneRowStatement,
+    statement: DecisiveStatement,
     values: Values,
     otherwise: () => Error = () => new UnexpectedRowCount(statement.name),
   ): Promise<void> {
@@ -92,7 +92,7 @@ export class Tx {
   }
 
   /** As `changeOne`, and does not wait. */
-  sendOne(statement: OneRowStatement, values: Values, otherwise?: () => Error): void {
+  sendOne(statement: DecisiveStatement, values: Values, otherwise?: () => Error): void {
     void this.changeOne(statement, values, otherwise);
   }
 

@@ -17,6 +17,8 @@ export interface Execution {
 /** What the first commit writes besides, so that later requests with the key can be compared. */
 export interface Claim {
   readonly fingerprint: Fingerprint;
+  /** Whether the key's row has been read before. */
+  readonly looked: boolean;
 }
 
 /** What an attempt leaves behind at a recovery point. */

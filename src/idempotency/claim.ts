@@ -1,4 +1,4 @@
-import { statement, type OneRowStatement } from '../database/statement.js';
+import { holds, statement, type DecisiveStatement } from '../database/statement.js';
 import type { Advance, Attempt, Claim } from './attempt.js';
 import { Reply } from './operation.js';
 
@@ -44,8 +44,14 @@ const CLAIMED = {
   last_error: 'NULL',
 };
 
+/** Fails where the key has a row. A claim would find that too, and lock the row for it: a retry is to write nothing. */
+export const UNCLAIMED = holds(
+  'key_unclaimed',
+  'NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND key = $2)',
+);
+
 /** Like `changesOneRow`, it fails where it changes none: the key is somebody's. */
-export const CLAIM: OneRowStatement = {
+export const CLAIM: DecisiveStatement = {
   ...statement(
     'key_claim',
     `INSERT INTO idempotency_keys AS held (tenant_id, key, ${Object.keys(CLAIMED).join(', ')})
@@ -56,7 +62,7 @@ export const CLAIM: OneRowStatement = {
        .join(', ')}
    WHERE 1 / (held.status = 'finished' AND held.expires_at <= now() AND held.version = $11)::int = 1`,
   ),
-  changesOneRow: true,
+  decisive: true,
 };
 
 /** What `CLAIM` reads. @param end what the first transaction comes to, where that is known already */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { changesOneRow, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Advance, Attempt, Claim } from './attempt.js';
-import { advanceValues, CLAIM, claimValues, json } from './claim.js';
+import { advanceValues, CLAIM, claimValues, json, UNCLAIMED } from './claim.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED, IN_PROGRESS } from './fence.js';
@@ -48,11 +48,9 @@ export class IdempotencyKeyStore {
    * @throws KeyTaken at commit, where it is anybody else's
    */
   claim(tx: Tx, attempt: Attempt, claim: Claim, end: () => Reply | Advance | undefined): Promise<void> {
-    return tx.changeOne(
-      CLAIM,
-      () => claimValues(attempt, claim, end(), this),
-      () => new KeyTaken(),
-    );
+    const { tenantId, key } = attempt.execution;
+    if (!claim.looked) tx.sendOne(UNCLAIMED, [tenantId, key], keyTaken);
+    return tx.changeOne(CLAIM, () => claimValues(attempt, claim, end(), this), keyTaken);
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
@@ -111,6 +109,7 @@ export class IdempotencyKeyStore {
   }
 }
 
+const keyTaken = () => new KeyTaken();
 const leaseLost = () => new LeaseLost();
 
 const FIND = statement(

@@ -24,6 +24,7 @@ import {
   recoveryPointUnknown,
 } from './idempotency.problems.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
+import { RecentKeys } from './recent-keys.js';
 import { takeOver } from './take-over.js';
 
 /** What is sent, and whose it was first. */
@@ -51,8 +52,9 @@ interface KeyedRequest {
 const MAX_READS = 4;
 
 /**
- * Answers a request that carries a key: run it, resume it, replay it, or refuse it (409, 422). The row is read
- * first, in one round trip and with no transaction open while pipes validate; who may write is decided by the claim.
+ * Answers a request that carries a key: run it, resume it, replay it, or refuse it (409, 422). A key that has come by
+ * here before is read first. One that has not is most likely new, and is claimed at once; who may write is decided by the
+ * claim either way.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -65,6 +67,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     private readonly modules: ModuleRef,
     private readonly reflector: Reflector,
     private readonly metrics: KeyMetrics,
+    private readonly recent: RecentKeys,
     private readonly settings: EngineSettings,
   ) {}
 
@@ -112,18 +115,45 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   private async answer(request: KeyedRequest): Promise<Answer> {
+    const answer = (await this.isLikelyNew(request)) ? await this.unlessLost(this.first(request)) : undefined;
+    return answer ?? this.answerByRow(request);
+  }
+
+  /**
+   * Without the look a checkout has two round trips to the database and not three. A body that is refused is no reason
+   * to answer yet, as its key may be known; and where a fault is asked for, what it breaks is to be the first attempt.
+   */
+  private async isLikelyNew({ tenantId, key, options, input }: KeyedRequest): Promise<boolean> {
+    if (!this.recent.add(tenantId, key) || options.fault) return false;
+    return input().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  private async answerByRow(request: KeyedRequest): Promise<Answer> {
     for (let reads = 1; reads <= MAX_READS; reads++) {
       const row = await this.store.find(request.tenantId, request.key);
-      try {
-        return await (row && !hasExpired(row) ? this.known(request, row) : this.first(request, row));
-      } catch (error) {
-        if (!(error instanceof KeyTaken || error instanceof LeaseLost)) throw error;
-      }
+      const answer = await this.unlessLost(
+        row && !hasExpired(row) ? this.known(request, row) : this.first(request, { expired: row }),
+      );
+      if (answer) return answer;
     }
     throw keyInUse(null);
   }
 
-  private async first(request: KeyedRequest, expired: KeyRow | undefined): Promise<Answer> {
+  /** @returns nothing where somebody else has the key */
+  private async unlessLost(answer: Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof KeyTaken || error instanceof LeaseLost) return undefined;
+      throw error;
+    }
+  }
+
+  /** @param looked what a look at the row has found, where there was one: none, or one that has expired */
+  private async first(request: KeyedRequest, looked?: { expired: KeyRow | undefined }): Promise<Answer> {
     const { tenantId, key, requestId, operation } = request;
     const input = await request.input();
     const execution = {
@@ -137,8 +167,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const attempt = Attempt.first(
       execution,
       randomUUID(),
-      { fingerprint: request.fingerprint },
-      expired?.version ?? 0,
+      { fingerprint: request.fingerprint, looked: looked !== undefined },
+      looked?.expired?.version ?? 0,
     );
     return this.run(request, attempt);
   }

@@ -61,7 +61,7 @@ describe('What a request costs the database', () => {
     expect(after - between).toBe(0n);
   });
 
-  it('is three round trips for a checkout, and one for a replay', async () => {
+  it('is two round trips for a checkout, and one for a replay', async () => {
     const { hostname, port } = new URL(postgres.url('postgres'));
     const proxy = new Forwarder(await freePort(), { host: hostname, port: Number(port) });
     await proxy.start();
@@ -74,7 +74,7 @@ describe('What a request costs the database', () => {
     };
     await cost(randomUUID()); // connects, finds the tenant, prepares
     const key = randomUUID();
-    expect(await cost(key)).toBe(3);
+    expect(await cost(key)).toBe(2);
     expect(await cost(key)).toBe(1);
     await far.stop();
     await proxy.stop();
