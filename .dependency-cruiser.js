@@ -2,7 +2,7 @@
  * Imports run one way:
  *
  *   main, app.module → operator → erasure, webhooks, checkout, keys → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
- *                    → tenancy → background, database, http → metrics → config
+ *                    → tenancy → limits → background, database, http → metrics → config
  *
  * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
  * runs the other way.
@@ -58,7 +58,11 @@ export default {
       comment: 'Problems, parsing, paging and health serve every route, so they name none.',
     },
     {
-      ...only('tenancy-knows-no-route', 'tenancy', ['http', 'database', 'config']),
+      ...only('limits-know-no-tenant', 'limits', ['http', 'metrics', 'database', 'config']),
+      comment: 'How many requests there may be is asked about a name, whosever it is.',
+    },
+    {
+      ...only('tenancy-knows-no-route', 'tenancy', ['limits', 'http', 'database', 'config']),
       comment: 'Who is asking is settled before what is asked.',
     },
     {

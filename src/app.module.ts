@@ -10,6 +10,7 @@ import { HttpModule } from './http/http.module.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { RecoveryModule } from './idempotency/recovery.module.js';
 import { KeysRoutes } from './keys/keys.module.js';
+import { LimitsModule } from './limits/limits.module.js';
 import { OperatorRoutes } from './operator/operator.module.js';
 import { OrderEntity, OrderItemEntity } from './orders/order.entity.js';
 import { OrdersModule, OrdersRoutes } from './orders/orders.module.js';
@@ -32,6 +33,7 @@ const base = (config: Config, tenancy: DynamicModule) => [
   ConfigModule.for(config),
   DatabaseModule.for({ ...config.database, lease: config.timings.lease }, ENTITIES),
   HttpModule,
+  LimitsModule,
   tenancy,
   IdempotencyModule.for(config),
 ];

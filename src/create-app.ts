@@ -6,6 +6,8 @@ import type { Config } from './config/config.js';
 import { configureApp } from './http/configure-app.js';
 import { createLogger, NestLogger } from './http/logger.js';
 import { serverOptions } from './http/server-options.js';
+import { limitAddresses } from './limits/limit-addresses.js';
+import { Limits } from './limits/limits.js';
 
 /**
  * The application as it is served, for the processes and the tests alike. It does not listen yet.
@@ -19,9 +21,10 @@ export async function createApp(
   const logger = createLogger(config);
   const app = await NestFactory.create<NestFastifyApplication>(
     root,
-    new FastifyAdapter(serverOptions(logger)),
+    new FastifyAdapter(serverOptions(logger, config)),
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
   configureApp(app);
+  limitAddresses(app.getHttpAdapter().getInstance(), app.get(Limits));
   return app;
 }

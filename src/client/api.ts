@@ -876,6 +876,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -1105,6 +1126,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The operation was interrupted. Or: Something went wrong on our side. */
             500: {
                 headers: {
@@ -1250,6 +1292,27 @@ export interface operations {
             /** @description There is no such order. */
             404: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -1503,6 +1566,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -1729,6 +1813,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -1927,6 +2032,27 @@ export interface operations {
             /** @description The body must be JSON. */
             415: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -2178,6 +2304,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The operation was interrupted. Or: Something went wrong on our side. */
             500: {
                 headers: {
@@ -2306,6 +2453,27 @@ export interface operations {
             /** @description There is no such charge. */
             404: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -2557,6 +2725,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The operation was interrupted. Or: Something went wrong on our side. */
             500: {
                 headers: {
@@ -2683,6 +2872,27 @@ export interface operations {
             /** @description There is no such refund. */
             404: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -2951,6 +3161,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The operation was interrupted. Or: Something went wrong on our side. */
             500: {
                 headers: {
@@ -3100,6 +3331,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -3195,6 +3447,27 @@ export interface operations {
             /** @description The body must be JSON. */
             415: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -3352,6 +3625,27 @@ export interface operations {
             /** @description This route is for operators. */
             403: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -3537,6 +3831,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -3660,6 +3975,27 @@ export interface operations {
             /** @description This route is for operators. */
             403: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -3824,6 +4160,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Something went wrong on our side. */
             500: {
                 headers: {
@@ -3973,6 +4330,27 @@ export interface operations {
             /** @description The body must be JSON. */
             415: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -4140,6 +4518,27 @@ export interface operations {
             /** @description The body must be JSON. */
             415: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;
@@ -4328,6 +4727,27 @@ export interface operations {
             /** @description The body must be JSON. */
             415: {
                 headers: {
+                    /** @description Names this request in the logs. */
+                    "Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Seconds to wait at least before the next try.
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description Whether the same request may come to something else later. It wins over any rule for the status.
+                     * @example true
+                     */
+                    "Should-Retry"?: "false" | "true";
                     /** @description Names this request in the logs. */
                     "Request-Id"?: string;
                     [name: string]: unknown;

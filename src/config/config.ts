@@ -29,6 +29,11 @@ export abstract class Config {
   abstract readonly operatorTokens: readonly string[];
   /** What may read the metrics; empty: whoever reaches the port. */
   abstract readonly metricsToken: string;
+  /** 0: as many as come. */
+  abstract readonly tenantRequestsPerSecond: number;
+  abstract readonly addressRequestsPerSecond: number;
+  /** The proxies that are believed when they say where a request comes from, by their addresses. */
+  abstract readonly trustProxy: string | false;
   abstract readonly retentionHours: number;
   /** Tries of the completer that speak against a key, until a person is asked. */
   abstract readonly completerMaxTries: number;
@@ -128,6 +133,9 @@ function toConfig(settings: Environment, timings: Timings): Config {
     hashSecret: settings.HASH_SECRET,
     operatorTokens: listOf(settings.OPERATOR_TOKENS),
     metricsToken: settings.METRICS_TOKEN,
+    tenantRequestsPerSecond: settings.TENANT_REQUESTS_PER_SECOND,
+    addressRequestsPerSecond: settings.ADDRESS_REQUESTS_PER_SECOND,
+    trustProxy: settings.TRUST_PROXY || false,
     retentionHours: settings.IDEMPOTENCY_RETENTION_HOURS,
     completerMaxTries: settings.COMPLETER_MAX_TRIES,
     abandonedCheckouts: settings.ABANDONED_CHECKOUTS,

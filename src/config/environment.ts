@@ -55,6 +55,13 @@ export class Environment {
   })
   METRICS_TOKEN = '';
 
+  @Numeric() @IsInt() @Min(0) TENANT_REQUESTS_PER_SECOND = 0;
+  @Numeric() @IsInt() @Min(0) ADDRESS_REQUESTS_PER_SECOND = 0;
+  @Matches(/^(([\da-f.:]+(\/\d{1,3})?|loopback|linklocal|uniquelocal)(,\s*|$))*$/i, {
+    message: 'TRUST_PROXY must be the addresses of the proxies, comma separated: 10.0.0.0/8, loopback',
+  })
+  TRUST_PROXY = '';
+
   @Numeric() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
   @Numeric() @IsInt() @Min(3) @Max(600) IDEMPOTENCY_LEASE_SECONDS = 30;
   @IsOptional() @Numeric() @IsNumber() @Min(0.05) PROVIDER_TIMEOUT_SECONDS?: number;

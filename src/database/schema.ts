@@ -11,6 +11,7 @@ import { DeadEvents1764486900000 } from '../../migrations/1764486900000-dead-eve
 import { Erasures1764490500000 } from '../../migrations/1764490500000-erasures.js';
 import { PlansOfAnyAge1764492600000 } from '../../migrations/1764492600000-plans-of-any-age.js';
 import { ApiKeysInUse1764495000000 } from '../../migrations/1764495000000-api-keys-in-use.js';
+import { TenantUse1764498600000 } from '../../migrations/1764498600000-tenant-use.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   Erasures1764490500000,
   PlansOfAnyAge1764492600000,
   ApiKeysInUse1764495000000,
+  TenantUse1764498600000,
 ];

@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
+import { isProbe } from './probes.js';
 import { shuttingDown } from './problems.js';
 
 /** Whether this process has begun to shut down: it finishes what it has, and takes nothing new. */
@@ -29,8 +30,4 @@ export function refuseWhileDraining(server: FastifyInstance, draining: Draining)
     if (draining.active) reply.header('Connection', 'close'); // the client's next request belongs elsewhere
     done();
   });
-}
-
-function isProbe(url: string): boolean {
-  return url.startsWith('/health/') || url === '/metrics';
 }

@@ -48,6 +48,7 @@ function addWhatAllShare(method: string, operation: Operation): void {
       'The request cannot be read: its URL, headers or length contradict themselves.',
     ),
     ...(isTenants ? [problems.unauthenticated()] : []),
+    problems.rateLimited(isTenants ? 'tenant' : 'address', 1),
     ...(method === 'get' || isSigned ? [] : WITH_BODY), // one that is not asked for is read all the same
     problems.internalError(),
     problems.storeUnavailable(),

@@ -149,6 +149,16 @@ export function unsupportedMediaType(detail: string): Problem {
   });
 }
 
+export function rateLimited(of: 'tenant' | 'address', seconds: number): Problem {
+  return new Problem({
+    status: 429,
+    code: 'rate_limited',
+    title: 'Too many requests',
+    detail: `This ${of} sends more requests than it may. Nothing was done: retry with the same Idempotency-Key after as many seconds as Retry-After says.`,
+    headers: { 'Retry-After': String(seconds), 'Should-Retry': 'true' },
+  });
+}
+
 export function headersTooLarge(): Problem {
   return new Problem({
     status: 431,

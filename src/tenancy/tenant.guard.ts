@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { bearerToken } from '../http/bearer.js';
 import { unauthenticated } from '../http/problems.js';
 import { Public } from '../http/public.decorator.js';
+import { Limits } from '../limits/limits.js';
 import { Authenticator } from './authenticator.js';
 
 /** Global, so that a route that says nothing is closed. Guards run before anything reads the body or the key. */
@@ -11,6 +12,7 @@ import { Authenticator } from './authenticator.js';
 export class TenantGuard implements CanActivate {
   constructor(
     private readonly authenticator: Authenticator,
+    private readonly limits: Limits,
     private readonly reflector: Reflector,
   ) {}
 
@@ -19,6 +21,7 @@ export class TenantGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     request.tenant = await this.authenticate(request.headers.authorization);
     request.annotations = { ...request.annotations, tenant: request.tenant.id };
+    this.limits.tenant(request.tenant.id);
     return true;
   }
 

@@ -39,10 +39,11 @@ export async function send(
   return answerOf(method, url, response);
 }
 
-export async function get(url: string, { apiKey }: PostOptions = {}): Promise<Answer> {
+export async function get(url: string, { apiKey, headers }: PostOptions = {}): Promise<Answer> {
   const response = await request(url)
     .get('')
-    .set('Authorization', `Bearer ${apiKey ?? ACME.key}`);
+    .set('Authorization', `Bearer ${apiKey ?? ACME.key}`)
+    .set(headers ?? {});
   return answerOf('get', url, response);
 }
 
