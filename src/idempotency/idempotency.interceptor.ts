@@ -60,6 +60,7 @@ const MAX_READS = 4;
 export class IdempotencyInterceptor implements NestInterceptor {
   /** Looking one up in Nest's modules is a fiftieth of a replay. */
   private readonly operations = new Map<IdempotentRoute['holder'], AnyOperation>();
+  private readonly recent = new RecentKeys();
 
   constructor(
     private readonly store: IdempotencyKeyStore,
@@ -67,7 +68,6 @@ export class IdempotencyInterceptor implements NestInterceptor {
     private readonly modules: ModuleRef,
     private readonly reflector: Reflector,
     private readonly metrics: KeyMetrics,
-    private readonly recent: RecentKeys,
     private readonly settings: EngineSettings,
   ) {}
 

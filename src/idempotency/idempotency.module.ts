@@ -12,7 +12,6 @@ import { LeaseKeeper } from './lease-keeper.js';
 import { LocalWork } from './local-work.js';
 import { OperationRunner } from './operation-runner.js';
 import { Operations } from './operations.js';
-import { RecentKeys } from './recent-keys.js';
 import { Resumer } from './resumer.js';
 import { ReviewStore } from './review.store.js';
 import { Reviews } from './reviews.js';
@@ -29,7 +28,6 @@ import { Reviews } from './reviews.js';
     LocalWork,
     OperationRunner,
     Operations,
-    RecentKeys,
     Resumer,
     Reviews,
     ReviewStore,
@@ -41,7 +39,6 @@ import { Reviews } from './reviews.js';
     LeaseKeeper,
     OperationRunner,
     Operations,
-    RecentKeys,
     Resumer,
     Reviews,
     Decisions,

@@ -1,5 +1,3 @@
-import { Injectable } from '@nestjs/common';
-
 /** Of each half; a name takes some 150 bytes. */
 const MOST = 20_000;
 
@@ -7,7 +5,6 @@ const MOST = 20_000;
  * The keys that have come by here lately. No more than a hint what to try first: a key that is not among them may well be
  * known to the database, and whose it is, the claim decides.
  */
-@Injectable()
 export class RecentKeys {
   private young = new Set<string>();
   private old = new Set<string>();

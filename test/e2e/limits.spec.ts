@@ -27,7 +27,7 @@ async function untilLimited(send: () => Promise<Answer>): Promise<Answer> {
   throw new Error('never limited');
 }
 
-describe('A tenant that sends more than it may [O-3]', () => {
+describe('A tenant that sends more than it may', () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop({ TENANT_REQUESTS_PER_SECOND: String(PER_SECOND) });
@@ -38,7 +38,7 @@ describe('A tenant that sends more than it may [O-3]', () => {
     post(`${shop.api.url}/v1/checkouts`, body, { key, apiKey });
   const spent = () => untilLimited(() => get(`${shop.api.url}/v1/orders/ord_none`));
 
-  it('is told when to come back, and its key is as it was: it works then', async () => {
+  it('is told when to come back, and its key is as it was: it works then [O-3]', async () => {
     const key = randomUUID();
     await spent();
     let answer = await checkout(key);
@@ -69,7 +69,7 @@ describe('A tenant that sends more than it may [O-3]', () => {
   });
 });
 
-describe('An address that sends more than it may [O-3]', () => {
+describe('An address that sends more than it may', () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop({
@@ -82,7 +82,7 @@ describe('An address that sends more than it may [O-3]', () => {
   const from = (address: string, apiKey: string) =>
     get(`${shop.api.url}/v1/orders/ord_none`, { apiKey, headers: { 'X-Forwarded-For': address } });
 
-  it('may not go on trying API keys', async () => {
+  it('may not go on trying API keys [O-3]', async () => {
     expectLimited(await untilLimited(() => from('192.0.2.1', `ck_test_${randomUUID()}`)));
   });
 

@@ -1,6 +1,7 @@
-import { jest } from '@jest/globals';
 import { networkOf } from '../../../src/limits/network-of.js';
 import { TokenBuckets } from '../../../src/limits/token-buckets.js';
+
+const { jest } = import.meta;
 
 describe('A bucket of tokens', () => {
   beforeEach(() => void jest.useFakeTimers({ now: 0 }));
