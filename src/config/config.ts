@@ -1,5 +1,6 @@
 import { readEnvironment, type Environment, type Role } from './environment.js';
-import { listOf, unsafeInProduction } from './production.js';
+import { listOf } from './list-of.js';
+import { unsafeInProduction } from './production.js';
 import { timingsOf, type Timings } from './timings.js';
 
 /** Everything the service was told, checked and typed; an abstract class, so that it is also its Nest token. */
@@ -10,7 +11,12 @@ export abstract class Config {
   abstract readonly port: number;
   abstract readonly workerPort: number;
   abstract readonly logLevel: string;
-  abstract readonly database: { readonly url: string; readonly poolSize: number };
+  abstract readonly database: {
+    readonly url: string;
+    readonly poolSize: number;
+    /** Not where a pooler stands before it that gives a session to one client after the other. */
+    readonly preparedStatements: boolean;
+  };
   abstract readonly provider: {
     readonly url: URL;
     readonly apiKey: string;
@@ -116,7 +122,11 @@ function toConfig(settings: Environment, timings: Timings): Config {
     port: settings.PORT,
     workerPort: settings.WORKER_PORT ?? (settings.PORT === 0 ? 0 : settings.PORT + 1),
     logLevel: settings.LOG_LEVEL,
-    database: { url: settings.DATABASE_URL, poolSize: settings.DATABASE_POOL_SIZE },
+    database: {
+      url: settings.DATABASE_URL,
+      poolSize: settings.DATABASE_POOL_SIZE,
+      preparedStatements: settings.PREPARED_STATEMENTS,
+    },
     provider: {
       url: new URL(settings.STRIPE_API_URL),
       apiKey: settings.STRIPE_API_KEY,

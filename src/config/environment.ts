@@ -14,6 +14,8 @@ import {
   validateSync,
   type ValidationError,
 } from 'class-validator';
+import ipaddr from 'ipaddr.js';
+import { listOf } from './list-of.js';
 
 export type Role = 'api' | 'worker' | 'all';
 
@@ -31,6 +33,7 @@ export class Environment {
 
   @IsUrlLike('postgres://user:password@host:5432/name', 'postgres', 'postgresql') DATABASE_URL!: string;
   @Numeric() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 10;
+  @Switch() @IsBoolean({ message: switchMessage }) PREPARED_STATEMENTS = true;
 
   @IsUrlLike('https://api.stripe.com', 'http', 'https') STRIPE_API_URL!: string;
   @IsString() @MinLength(1) STRIPE_API_KEY!: string;
@@ -57,10 +60,7 @@ export class Environment {
 
   @Numeric() @IsInt() @Min(0) TENANT_REQUESTS_PER_SECOND = 0;
   @Numeric() @IsInt() @Min(0) ADDRESS_REQUESTS_PER_SECOND = 0;
-  @Matches(/^(([\da-f.:]+(\/\d{1,3})?|loopback|linklocal|uniquelocal)(,\s*|$))*$/i, {
-    message: 'TRUST_PROXY must be the addresses of the proxies, comma separated: 10.0.0.0/8, loopback',
-  })
-  TRUST_PROXY = '';
+  @AreAddresses() TRUST_PROXY = '';
 
   @Numeric() @IsInt() @Min(24) @Max(24 * 365) IDEMPOTENCY_RETENTION_HOURS = 72;
   @Numeric() @IsInt() @Min(3) @Max(600) IDEMPOTENCY_LEASE_SECONDS = 30;
@@ -130,6 +130,23 @@ function IsUrlLike(example: string, ...schemes: string[]): PropertyDecorator {
       defaultMessage: (args) => `${args!.property} must look like ${example}`,
     },
   });
+}
+
+function AreAddresses(): PropertyDecorator {
+  return ValidateBy({
+    name: 'areAddresses',
+    validator: {
+      validate: (value) => typeof value === 'string' && listOf(value).every(isAddress),
+      defaultMessage: (args) =>
+        `${args!.property} must be addresses or networks of proxies, comma separated: 10.0.0.0/8, loopback`,
+    },
+  });
+}
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
+
+function isAddress(text: string): boolean {
+  return NAMED_NETWORKS.includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
 }
 
 function hasScheme(url: string, schemes: readonly string[]): boolean {

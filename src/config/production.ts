@@ -1,3 +1,4 @@
+import { listOf } from './list-of.js';
 import type { Environment } from './environment.js';
 import { hasPublishedPassword, isPublished } from './published.js';
 
@@ -38,12 +39,4 @@ const SECRETS = [
 
 function isPageForCustomers(url: string): boolean {
   return url !== SANDBOX_RETURN_URL && url.startsWith('https:');
-}
-
-/** `a, b,` → `a` and `b`. */
-export function listOf(commaSeparated: string): string[] {
-  return commaSeparated
-    .split(',')
-    .map((each) => each.trim())
-    .filter(Boolean);
 }

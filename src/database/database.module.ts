@@ -13,7 +13,12 @@ export class DatabaseModule {
    * @param entities what repositories read; they belong to the features, so the composition root names them
    */
   static for(
-    settings: { readonly url: string; readonly poolSize: number; readonly lease: number },
+    settings: {
+      readonly url: string;
+      readonly poolSize: number;
+      readonly lease: number;
+      readonly preparedStatements?: boolean;
+    },
     entities: DataSourceOptions['entities'],
   ): DynamicModule {
     return {
@@ -24,7 +29,10 @@ export class DatabaseModule {
         {
           provide: Database,
           useFactory: () =>
-            new Database(new DataSource(dataSourceOptions(settings, { entities, migrations: [] }))),
+            new Database(
+              new DataSource(dataSourceOptions(settings, { entities, migrations: [] })),
+              settings.preparedStatements,
+            ),
         },
         Connection,
         PoolMetrics,

@@ -86,7 +86,8 @@ export class Flight extends PgQuery {
   /** Until all of it is answered, one way or another. */
   readonly answer: Promise<void>;
 
-  constructor() {
+  /** @param named whether statements with a name are prepared under it, once per connection */
+  constructor(private readonly named: boolean) {
     super('');
     this.answer = new Promise((resolve) => (this.callback = resolve));
   }
@@ -99,7 +100,7 @@ export class Flight extends PgQuery {
         this.unsendable ??= error;
         reject(error);
       });
-      query.name = name;
+      query.name = this.named ? name : '';
       query.values = values;
       query.queryMode = 'extended';
       this.queries.push(query);

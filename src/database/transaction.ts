@@ -1,8 +1,9 @@
-import pg, { type Pool, type PoolClient, type QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { isAborted, isDivisionByZero, isRolledBack } from './errors.js';
 import { Flight, NotCarriedOut } from './flight.js';
+import { reservedPool } from './reserved-pool.js';
 import { planned, type DecisiveStatement, type Statement, type Values } from './statement.js';
 
 /**
@@ -51,6 +52,7 @@ export class Tx {
   constructor(
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
+    private readonly named: boolean,
   ) {
     void this.expect(this.add(BEGIN));
   }
@@ -160,7 +162,7 @@ export class Tx {
 
   /** It leaves when nobody has anything to add without waiting for something. */
   private board(): Flight {
-    const flight = new Flight();
+    const flight = new Flight(this.named);
     process.nextTick(() => this.flight === flight && this.depart());
     return flight;
   }
@@ -208,7 +210,11 @@ function socketOf(client: PoolClient): { destroy(): void; destroySoon(): void } 
 export class Database {
   private reserved: Pool | undefined;
 
-  constructor(readonly dataSource: DataSource) {}
+  /** @param named whether statements are prepared, once per connection: not where a pooler gives it to others in between */
+  constructor(
+    readonly dataSource: DataSource,
+    private readonly named = true,
+  ) {}
 
   /** @throws where it did not come to be; nothing of the try is left then */
   async connect(): Promise<void> {
@@ -224,7 +230,7 @@ export class Database {
   /** One statement outside any transaction: one round trip. */
   async query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await this.pool.connect();
-    const flight = new Flight();
+    const flight = new Flight(this.named);
     const answer = flight.add(statement, values, { rows: true });
     flight.depart(client);
     try {
@@ -243,7 +249,7 @@ export class Database {
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
     try {
-      return await this.run(work, new Tx(client, this.dataSource));
+      return await this.run(work, new Tx(client, this.dataSource, this.named));
     } finally {
       client.release();
     }
@@ -268,7 +274,8 @@ export class Database {
    */
   async queryReserved<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     this.reserved ??= reservedPool(this.dataSource);
-    const result = await this.reserved.query<Row & object>({ name, text, values: values as unknown[] });
+    const query = { text, values: values as unknown[], ...(this.named && { name }) };
+    const result = await this.reserved.query<Row & object>(query);
     return result.rows;
   }
 
@@ -295,20 +302,4 @@ export class Database {
   private requireConnected(): void {
     if (!this.dataSource.isInitialized) throw new Error('Driver not Connected'); // TypeORM's words: see `isStoreUnavailable`
   }
-}
-
-/** Guards must not hang with a connection that is half open: shorter than a third of any lease. */
-const RESERVED_TIMEOUT_MS = 1_000;
-
-function reservedPool({ options }: DataSource): Pool {
-  const { url, extra } = options as { url?: string; extra: pg.PoolConfig };
-  const pool = new pg.Pool({
-    connectionString: url,
-    ...extra,
-    max: 1,
-    connectionTimeoutMillis: RESERVED_TIMEOUT_MS,
-    query_timeout: RESERVED_TIMEOUT_MS,
-  });
-  pool.on('error', () => undefined); // an idle connection was cut: the next query opens another
-  return pool;
 }

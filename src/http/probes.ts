@@ -1,4 +1,4 @@
-/** What the platform asks, every few seconds and of every process. */
-export function isProbe(url: string): boolean {
-  return url.startsWith('/health/') || url === '/metrics';
+/** What the platform asks every process, every few seconds, to know whether it is well. */
+export function isHealthProbe(url: string): boolean {
+  return url === '/health/live' || url === '/health/ready';
 }

@@ -24,6 +24,7 @@ export class SharedUse implements OnApplicationShutdown {
   private own = new Map<string, number>();
   private totals = new Map<string, Total>();
   private timer: NodeJS.Timeout | undefined;
+  private asking = false;
   private spend: (tenantId: string, requests: number) => void = () => undefined;
 
   constructor(private readonly database: Database) {}
@@ -36,7 +37,7 @@ export class SharedUse implements OnApplicationShutdown {
   /** One request more. */
   note(tenantId: string): void {
     this.own.set(tenantId, (this.own.get(tenantId) ?? 0) + 1);
-    this.timer ??= setTimeout(() => void this.reconcile(), EVERY_MS).unref();
+    this.wait();
   }
 
   /** Never throws. */
@@ -46,14 +47,28 @@ export class SharedUse implements OnApplicationShutdown {
     const own = this.own;
     this.own = new Map();
     if (own.size === 0) return;
+    this.asking = true;
     try {
       const totals = await this.told(own);
       for (const [tenantId, requests] of own)
         this.spend(tenantId, this.elsewhere(tenantId, totals, requests));
-      this.totals = totals;
+      this.totals = new Map([...this.recent(), ...totals]);
     } catch (error) {
-      this.logger.debug(`Not shared: ${(error as Error).message}`);
+      this.logger.debug(`Not shared: ${(error as Error).message}`); // nor made up for: that second is over
+    } finally {
+      this.asking = false;
     }
+    if (this.own.size > 0) this.wait();
+  }
+
+  /** One question at a time: answers that overtake each other would count twice. */
+  private wait(): void {
+    if (!this.asking) this.timer ??= setTimeout(() => void this.reconcile(), EVERY_MS).unref();
+  }
+
+  private recent(): [string, Total][] {
+    const since = performance.now() - STALE_MS;
+    return [...this.totals].filter(([, { at }]) => at >= since);
   }
 
   onApplicationShutdown(): void {

@@ -173,6 +173,17 @@ describe('The configuration', () => {
     expect(loadConfig({ ...ENOUGH, FAULTS: word }).faults).toBe(value);
   });
 
+  it('believes proxies by their addresses and networks, and nothing else', () => {
+    const trusted = (text: string) => loadConfig({ ...ENOUGH, TRUST_PROXY: text }).trustProxy;
+    expect(trusted('')).toBe(false);
+    for (const text of ['10.0.0.0/8', 'loopback, 192.0.2.7', '2001:db8::/32'])
+      expect(trusted(text)).toBe(text);
+    for (const wrong of ['10.0.0.0/999', '...', 'true', '1.2.3.4, everybody'])
+      expect(problemsOf({ ...ENOUGH, TRUST_PROXY: wrong })).toEqual([
+        expect.stringContaining('TRUST_PROXY must be'),
+      ]);
+  });
+
   it('takes several operator tokens, each long enough not to be guessed, and nobody where none is named', () => {
     const tokens = (text: string) => loadConfig({ ...ENOUGH, OPERATOR_TOKENS: text }).operatorTokens;
     expect(tokens('')).toEqual([]);

@@ -225,6 +225,12 @@ describe('A transaction', () => {
   });
 });
 
+describe('A session that a pooler gave to somebody else in between', () => {
+  it.each(['42P05', '26000'])('is no failure of the request: %s', (code) =>
+    expect(isStoreUnavailable(Object.assign(new Error('prepared statement'), { code }))).toBe(true),
+  );
+});
+
 describe('A database that is not connected yet', () => {
   it('is unavailable until the entities are known, also where its pool is there already', async () => {
     const { url, drop } = await createTestDatabase();
