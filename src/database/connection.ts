@@ -41,12 +41,14 @@ export class Connection implements OnModuleInit, OnApplicationShutdown {
     try {
       await this.database.connect();
       this.logger.log('Connected');
-      await this.checkTimeouts();
-      return true;
     } catch (error) {
       if (tries === 1) this.logger.error(`Not connected, trying on: ${(error as Error).message}`);
       return false;
     }
+    await this.checkTimeouts().catch((error) =>
+      this.logger.warn(`Timeouts not checked: ${(error as Error).message}`),
+    );
+    return true;
   }
 
   /** They belong to the role; a service that runs under another one than the migrations did has none. */

@@ -9,6 +9,12 @@ import { sessionTimeouts } from './timeouts.js';
 const PLANS = { enable_seqscan: 'off' };
 
 /**
+ * A client whose host is gone says nothing any more, and what it had begun would hold its locks for two hours: the server
+ * asks after it, and ends the session after 11 s, within a lease.
+ */
+const GONE_CLIENTS = { tcp_keepalives_idle: '5', tcp_keepalives_interval: '2', tcp_keepalives_count: '3' };
+
+/**
  * They belong to the role, for this database: they hold for every session, cost no round trip, and pass
  * through PgBouncer. New connections have them.
  */
@@ -17,7 +23,7 @@ export async function applySessionSettings(
   { lease }: Pick<Timings, 'lease'>,
 ): Promise<void> {
   const timeouts = Object.entries(sessionTimeouts(lease)).map(([name, ms]) => [name, `${ms}ms`] as const);
-  for (const [name, value] of [...timeouts, ...Object.entries(PLANS)]) {
+  for (const [name, value] of [...timeouts, ...Object.entries({ ...PLANS, ...GONE_CLIENTS })]) {
     await dataSource.query(
       `DO $$ BEGIN EXECUTE format('ALTER ROLE %I IN DATABASE %I SET ${name} = %L', current_user, current_database(), '${value}'); END $$`,
     );

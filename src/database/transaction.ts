@@ -218,6 +218,7 @@ export class Database {
 
   /** @throws where it did not come to be; nothing of the try is left then */
   async connect(): Promise<void> {
+    if (this.dataSource.isInitialized) return;
     try {
       await this.dataSource.initialize();
     } catch (error) {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -124,6 +126,33 @@ describe('A connection that is half-open', () => {
 
     await api.stop();
     await proxy.close();
+    await db.drop();
+  });
+});
+
+describe('A first connection that breaks as soon as it is there', () => {
+  it('is followed by others: the process serves', async () => {
+    const db = await createTestDatabase();
+    const { hostname, port } = new URL(db.url);
+    const proxy = createServer((client) => {
+      const server = connect(Number(port), hostname);
+      const end = () => [client, server].forEach((socket) => socket.destroy());
+      for (const socket of [client, server]) socket.on('error', end).on('close', end);
+      server.pipe(client);
+      client.on('data', (bytes) => {
+        const isTheCheck = bytes.includes("current_setting('lock_timeout')");
+        if (isTheCheck) end();
+        else server.write(bytes);
+      });
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const { port: through } = proxy.address() as AddressInfo;
+    const databaseUrl = Object.assign(new URL(db.url), { port: String(through) }).href;
+    const api = await spawnApi({ databaseUrl, ROLE: 'api' });
+    expect((await post(`${api.url}/v1/orders`, orderBody())).status).toBe(201);
+    expect(api.logs()).toContain('Timeouts not checked');
+    await api.stop();
+    proxy.close();
     await db.drop();
   });
 });

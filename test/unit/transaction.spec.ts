@@ -248,6 +248,18 @@ describe('A database that is not connected yet', () => {
     await drop();
   });
 
+  it('stays connected where somebody connects again', async () => {
+    const { url, drop } = await createTestDatabase();
+    const database = new Database(
+      new DataSource(dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] })),
+    );
+    await database.connect();
+    await database.connect();
+    await expect(database.query({ name: '', text: 'SELECT 1 AS one' })).resolves.toEqual([{ one: 1 }]);
+    await database.close();
+    await drop();
+  });
+
   it('leaves no session behind where a try to connect fails half-way', async () => {
     const { url, sql, drop } = await createTestDatabase();
     await sql('REVOKE EXECUTE ON FUNCTION version() FROM PUBLIC'); // what TypeORM asks first
