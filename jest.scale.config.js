@@ -1,9 +1,12 @@
 import config from './jest.config.js';
 
-/** What needs a server of its own that a machine may not have: its test says skipped there. */
+/**
+ * More than one machine: processes behind nginx and PgBouncer. Minutes, and programs that
+ * Node does not bring: where one is missing, its tests are skipped and say so.
+ */
 export default {
   ...config,
   roots: ['<rootDir>/test/scale'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 90_000,
+  testTimeout: 600_000, // processes are started again and again, on machines that may be busy
 };

@@ -5,14 +5,13 @@ import { startMailbox, type Mailbox } from '../support/mailbox.js';
 import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
 import { expectLedgersAgree } from '../support/refunds.js';
 import { spawnApi, type SpawnedApi } from '../support/start-api.js';
-import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.js';
-
-const why = hasPgBouncer ? '' : ' (skipped: PgBouncer is not installed; apt-get install pgbouncer)';
+import { startPgBouncer, type PgBouncer } from './pgbouncer.js';
+import { describeWith, findProgram } from './programs.js';
 
 /** Fewer than connections, so that no client has the session of before. */
 const SESSIONS = 3;
 
-(hasPgBouncer ? describe : describe.skip)(`Behind PgBouncer in transaction mode${why}`, () => {
+describeWith('PgBouncer', findProgram('pgbouncer'), 'Behind PgBouncer in transaction mode', (program) => {
   let db: TestDatabase;
   let pooler: PgBouncer;
   let provider: MockProvider;
@@ -21,7 +20,7 @@ const SESSIONS = 3;
 
   beforeAll(async () => {
     [db, provider, mailbox] = await Promise.all([createTestDatabase(), startMockProvider(), startMailbox()]);
-    pooler = await startPgBouncer(db.url, SESSIONS);
+    pooler = await startPgBouncer(program, db.url, SESSIONS);
   });
   afterAll(async () => {
     await Promise.all(processes.map((process) => process.stop()));

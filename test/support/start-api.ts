@@ -126,7 +126,7 @@ export function environment({
 /** Adds the tenants and their keys; adding them again changes nothing. */
 export async function seedTenants(databaseUrl: string): Promise<void> {
   const options = dataSourceOptions({ url: databaseUrl, poolSize: 1 }, { entities: [], migrations: [] });
-  const database = new Database(await new DataSource(options).initialize());
+  const database = new Database(await new DataSource(options).initialize(), false); // it may be reached through a pooler
   for (const { tenant, key } of [ACME, GLOBEX]) {
     await addTenant(database, { id: tenant, name: tenant });
     await addApiKey(database, tenant, key, SANDBOX_SECRET);
