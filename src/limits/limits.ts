@@ -26,8 +26,8 @@ export class Limits {
     metrics: Metrics,
   ) {
     this.tenants = ofTenant > 0 ? new TokenBuckets(ofTenant, MOST_NAMES) : undefined;
-    sharedUse.onUseElsewhere((id, requests) => this.tenants?.spend(id, requests));
     this.addresses = ofAddress > 0 ? new TokenBuckets(ofAddress, MOST_NAMES) : undefined;
+    sharedUse.onUseElsewhere((id, requests) => this.tenants?.spend(id, requests));
     this.refusals = metrics.counter('checkout_rate_limited_total', 'Requests refused by a rate limit', [
       'of',
     ]);

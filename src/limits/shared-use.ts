@@ -24,7 +24,6 @@ export class SharedUse implements OnApplicationShutdown {
   private own = new Map<string, number>();
   private totals = new Map<string, Total>();
   private timer: NodeJS.Timeout | undefined;
-  private asking = false;
   private spend: (tenantId: string, requests: number) => void = () => undefined;
 
   constructor(private readonly database: Database) {}
@@ -40,14 +39,25 @@ export class SharedUse implements OnApplicationShutdown {
     this.wait();
   }
 
-  /** Never throws. */
+  /** Never throws. One question at a time: answers that overtake each other would count twice. */
   async reconcile(): Promise<void> {
-    clearTimeout(this.timer);
-    this.timer = undefined;
     const own = this.own;
     this.own = new Map();
-    if (own.size === 0) return;
-    this.asking = true;
+    if (own.size > 0) await this.ask(own);
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.own.size > 0) this.wait();
+  }
+
+  onApplicationShutdown(): void {
+    clearTimeout(this.timer);
+  }
+
+  private wait(): void {
+    this.timer ??= setTimeout(() => void this.reconcile(), EVERY_MS).unref();
+  }
+
+  private async ask(own: ReadonlyMap<string, number>): Promise<void> {
     try {
       const totals = await this.told(own);
       for (const [tenantId, requests] of own)
@@ -55,24 +65,12 @@ export class SharedUse implements OnApplicationShutdown {
       this.totals = new Map([...this.recent(), ...totals]);
     } catch (error) {
       this.logger.debug(`Not shared: ${(error as Error).message}`); // nor made up for: that second is over
-    } finally {
-      this.asking = false;
     }
-    if (this.own.size > 0) this.wait();
-  }
-
-  /** One question at a time: answers that overtake each other would count twice. */
-  private wait(): void {
-    if (!this.asking) this.timer ??= setTimeout(() => void this.reconcile(), EVERY_MS).unref();
   }
 
   private recent(): [string, Total][] {
     const since = performance.now() - STALE_MS;
     return [...this.totals].filter(([, { at }]) => at >= since);
-  }
-
-  onApplicationShutdown(): void {
-    clearTimeout(this.timer);
   }
 
   private async told(own: ReadonlyMap<string, number>): Promise<Map<string, Total>> {

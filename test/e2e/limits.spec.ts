@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { SharedUse } from '../../src/limits/shared-use.js';
-import { checkoutBody, get, post, type Answer } from '../support/checkout.js';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { Database } from '../../src/database/transaction.js';
+import { SharedUse } from '../../src/limits/shared-use.js';
+import { checkoutBody, get, post, type Answer } from '../support/checkout.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { openShop, type Shop } from '../support/shop.js';
 import { ACME, GLOBEX } from '../support/start-api.js';
