@@ -8,11 +8,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import newman from 'newman';
+import { freePort } from '../test/support/free-port.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -60,13 +60,10 @@ async function leave(code) {
   process.exit(code);
 }
 
-/** All are held before any is given back, so that no two are the same. */
 async function freePorts() {
-  const servers = Object.keys(PORTS).map((name) => [name, createServer().listen(0, '127.0.0.1')]);
-  await Promise.all(servers.map(([, server]) => once(server, 'listening')));
-  const ports = servers.map(([name, server]) => [name, String(server.address().port)]);
-  await Promise.all(servers.map(([, server]) => once(server.close(), 'close')));
-  return Object.fromEntries(ports);
+  const ports = {};
+  for (const name of Object.keys(PORTS)) ports[name] = String(await freePort());
+  return ports;
 }
 
 function startSandbox(ports) {

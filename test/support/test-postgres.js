@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { destroyPostgres, startPostgres } from '../../dist/src/sandbox/postgres.js';
 import { isAlive } from '../../dist/src/sandbox/postmaster.js';
+import { freePort } from './free-port.js';
 
 /**
  * A PostgreSQL for one test run, as a process of its own: it says where the server listens, waits until the run is
@@ -50,14 +50,4 @@ async function removeStale() {
     await destroyPostgres(join(tmpdir(), name, 'postgres'));
     await rm(join(tmpdir(), name), { recursive: true, force: true });
   }
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,0 +1,2 @@
+/** A port of this host that nobody listens on. */
+export function freePort(): Promise<number>;
