@@ -1,18 +1,21 @@
-import { DataSource } from 'typeorm';
 import type { Timings } from '../config/timings.js';
-import { dataSourceOptions } from './data-source.js';
-import { migrations } from './schema.js';
+import { changeSchema } from './schema-change.js';
 import { applySessionSettings } from './session-settings.js';
 
-/** Brings the database at `url` to the newest schema and sets the session timeouts of its role. */
-export async function migrate(url: string, timings: Pick<Timings, 'lease'>): Promise<string[]> {
-  const dataSource = new DataSource(dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations }));
-  await dataSource.initialize();
-  try {
-    const run = await dataSource.runMigrations();
-    await applySessionSettings(dataSource, timings);
-    return run.map(({ name }) => name);
-  } finally {
-    await dataSource.destroy();
-  }
+/**
+ * Brings the database at `url` to the newest schema and sets the session timeouts of its role. Any number of processes
+ * may do so at once: one does the work, and the others wait for it.
+ * @param patience seconds that another run is waited for
+ * @returns the names of what it ran itself
+ */
+export function migrate(url: string, timings: Pick<Timings, 'lease'>, patience?: number): Promise<string[]> {
+  return changeSchema(
+    url,
+    async (runner, executor) => {
+      const run = await executor.executePendingMigrations();
+      await applySessionSettings(runner, timings);
+      return run.map(({ name }) => name);
+    },
+    patience,
+  );
 }

@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm';
 import type { Timings } from '../config/timings.js';
 import { sessionTimeouts } from './timeouts.js';
 
@@ -19,12 +18,12 @@ const GONE_CLIENTS = { tcp_keepalives_idle: '5', tcp_keepalives_interval: '2', t
  * through PgBouncer. New connections have them.
  */
 export async function applySessionSettings(
-  dataSource: DataSource,
+  database: { query(sql: string): Promise<unknown> },
   { lease }: Pick<Timings, 'lease'>,
 ): Promise<void> {
   const timeouts = Object.entries(sessionTimeouts(lease)).map(([name, ms]) => [name, `${ms}ms`] as const);
   for (const [name, value] of [...timeouts, ...Object.entries({ ...PLANS, ...GONE_CLIENTS })]) {
-    await dataSource.query(
+    await database.query(
       `DO $$ BEGIN EXECUTE format('ALTER ROLE %I IN DATABASE %I SET ${name} = %L', current_user, current_database(), '${value}'); END $$`,
     );
   }
