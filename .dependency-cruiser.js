@@ -1,14 +1,14 @@
 /**
  * Imports run one way:
  *
- *   main, app.module → operator → erasure, webhooks, checkout, keys → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's message
+ *   main, app.module → operator → erasure, webhooks, checkout, keys → orders, charges, refunds → the engine, payments, outbox, ledger, a receipt's or an event's message
  *                    → tenancy → limits → background, database, http → metrics → config
  *
  * One rule per direction, each with the reason for it. `npm run check:imports` fails on the first import that
  * runs the other way.
  */
 const CONSUMERS = 'operator|erasure|checkout|keys|webhooks|orders|charges|refunds';
-const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts';
+const PARTS = 'idempotency|payments|outbox|inbox|ledger|receipts|events';
 
 /** `only('ledger', ['database'])`: src/ledger may import itself and src/database, and nothing else of ours. */
 const only = (name, from, to) => ({
@@ -98,12 +98,12 @@ export default {
       to: { path: `^src/(${CONSUMERS})/` },
     },
     {
-      name: 'receipts-only-by-message',
+      name: 'receipts-and-events-only-by-message',
       comment:
-        'A route stages a message and is done. Were it to reach the mailer, a slow SMTP server would slow a checkout.',
+        'A route stages a message and is done. Were it to reach the mailer or the broker, a slow one would slow a checkout.',
       severity: 'error',
       from: { path: `^src/(${CONSUMERS}|idempotency|payments|outbox|ledger)/` },
-      to: { path: '^src/receipts/', pathNot: '^src/receipts/[^/]*message\\.ts$' },
+      to: { path: '^src/(receipts|events)/', pathNot: '^src/(receipts|events)/[^/]*message\\.ts$' },
     },
     {
       name: 'provider-only-by-port',

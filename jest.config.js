@@ -3,8 +3,13 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test', '<rootDir>/docs/examples'],
   testRegex: '\\.spec\\.ts$',
-  // A browser, servers and minutes: npm run test:lab, npm run test:scale.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/lab/', '<rootDir>/test/scale/'],
+  // Other programs, and minutes: npm run test:lab, test:scale, test:broker.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/lab/',
+    '<rootDir>/test/scale/',
+    '\\.broker\\.spec\\.ts$',
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

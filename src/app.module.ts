@@ -6,6 +6,7 @@ import { CheckoutModule, CheckoutRoutes } from './checkout/checkout.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
+import { EventsModule } from './events/events.module.js';
 import { HttpModule } from './http/http.module.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { RecoveryModule } from './idempotency/recovery.module.js';
@@ -36,6 +37,7 @@ const base = (config: Config, tenancy: DynamicModule) => [
   LimitsModule,
   tenancy,
   IdempotencyModule.for(config),
+  EventsModule,
 ];
 
 /** What answers clients. */

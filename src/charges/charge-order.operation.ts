@@ -61,7 +61,7 @@ export class ChargeOrder {
 
     charge_intended: foreignCall({
       ...chargeCall(this.payments),
-      record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, charged),
+      record: async (tx, outcome, run) => recordOutcome(tx, this.outbox, run, outcome, charged),
     }),
 
     charge_created: atomicPhase(async (tx, run) =>

@@ -65,7 +65,10 @@ export function isUnsettled({ status }: Charge): boolean {
 }
 
 /** Whether it was refused or ended, so that its order could be paid by another one. */
-export function hasEnded({ status }: Charge): boolean {
+export function hasEnded(
+  charge: Charge,
+): charge is Charge & { readonly status: 'declined' | 'rejected' | 'canceled' } {
+  const { status } = charge;
   return status === 'declined' || status === 'rejected' || status === 'canceled';
 }
 

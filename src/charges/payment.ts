@@ -7,12 +7,20 @@ import {
   type Run,
 } from '../idempotency/operation.js';
 import { recordPayment } from '../ledger/ledger.js';
+import { chargeFailed, orderPaid, type ChargeData } from '../events/event-message.js';
 import type { Order } from '../orders/order.js';
 import { markPaid } from '../orders/order.store.js';
 import type { Outbox } from '../outbox/outbox.js';
 import type { ChargeRequest, PaymentProvider } from '../payments/payment-provider.js';
 import { receiptFor } from '../receipts/receipt-message.js';
-import { PAYMENT_FAILED, settled, type Charge, type ChargeStatus, type SettledOutcome } from './charge.js';
+import {
+  hasEnded,
+  PAYMENT_FAILED,
+  settled,
+  type Charge,
+  type ChargeStatus,
+  type SettledOutcome,
+} from './charge.js';
 import { doubtCharge, saveSettled } from './charge.store.js';
 import { cardDeclined, paymentCanceled, paymentRejected } from './charge.problems.js';
 
@@ -44,13 +52,14 @@ export function chargeCall(payments: PaymentProvider) {
  */
 export function recordOutcome(
   tx: Tx,
+  outbox: Outbox,
   { tenantId, state: { order, charge: asked } }: Run<unknown, Payment>,
   outcome: SettledOutcome,
   answer: (payment: Payment) => Reply,
 ): Reply | RecoveryPoint<'charge_created', Payment, undefined> {
   const charge = settled(asked, outcome);
   if (charge.status === 'succeeded') return recoveryPoint('charge_created', { order, charge });
-  saveSettled(tx, tenantId, charge);
+  saveUnpaid(tx, outbox, tenantId, charge);
   if (charge.status === 'declined') return refusal(cardDeclined(charge));
   if (charge.status === 'canceled') return refusal(paymentCanceled(charge));
   if (charge.status === 'rejected') return refusal(paymentRejected(charge));
@@ -58,8 +67,26 @@ export function recordOutcome(
 }
 
 /**
- * The money is there. Order paid, charge succeeded, ledger row and staged receipt are one transaction, so that at no
- * moment one of them is true without the others.
+ * What the provider said, where that is not that it has the money. Ended, the charge is told of in the same transaction.
+ * @param from what the charge may be until now; left out: what the provider has said nothing of yet
+ */
+export function saveUnpaid(
+  tx: Tx,
+  outbox: Outbox,
+  tenantId: string,
+  charge: Charge,
+  from?: readonly ChargeStatus[],
+): void {
+  saveSettled(tx, tenantId, charge, from);
+  if (!hasEnded(charge)) return;
+  const { status, failure } = charge;
+  const [code, declineCode] = [failure?.code ?? null, failure?.declineCode ?? null];
+  outbox.add(tx, chargeFailed(tenantId, { ...dataOf(charge), status, code, declineCode }));
+}
+
+/**
+ * The money is there. Order paid, charge succeeded, ledger row, staged receipt and event are one transaction, so that at
+ * no moment one of them is true without the others.
  * @param from what the charge may be until now; left out: what the provider has said nothing of yet
  */
 export function completePayment(
@@ -83,5 +110,10 @@ export function completePayment(
       items: order.items,
     }),
   );
+  outbox.add(tx, orderPaid(tenantId, dataOf(charge)));
   return { order: { ...order, status: 'paid', version: order.version + 1 }, charge };
+}
+
+function dataOf({ orderId, id: chargeId, amount, currency }: Charge): ChargeData {
+  return { orderId, chargeId, amount, currency };
 }

@@ -2,10 +2,9 @@ import type { Tx } from '../database/transaction.js';
 import { openReview } from '../idempotency/open-review.js';
 import type { Outbox } from '../outbox/outbox.js';
 import { hasEnded, isUnsettled, settled, type Charge, type SettledOutcome } from './charge.js';
-import { saveSettled } from './charge.store.js';
 import { contradicts, mayMove } from './charge-transitions.js';
 import { oweBack } from './owed-back.js';
-import { completePayment, type Payment } from './payment.js';
+import { completePayment, saveUnpaid, type Payment } from './payment.js';
 
 /**
  * - `moved`: and everything that follows from it is written. `unchanged`: we knew, or know more.
@@ -36,18 +35,18 @@ export function settleOpenCharge(
     return 'contradicted';
   }
   if (after.status === 'succeeded' && (hasEnded(before) || order.status === 'canceled'))
-    return paidForNothing(tx, tenantId, before, after);
+    return paidForNothing(tx, outbox, tenantId, before, after);
   if (!mayMove(before.status, after.status)) return 'unchanged';
   if (after.status === 'succeeded')
     completePayment(tx, outbox, tenantId, { order, charge: after }, [before.status]);
-  else saveSettled(tx, tenantId, after, [before.status]);
+  else saveUnpaid(tx, outbox, tenantId, after, [before.status]);
   return 'moved';
 }
 
 /** Nobody waits for this money any more: it goes back, and a person hears of it. */
-function paidForNothing(tx: Tx, tenantId: string, before: Charge, after: Charge): Settlement {
+function paidForNothing(tx: Tx, outbox: Outbox, tenantId: string, before: Charge, after: Charge): Settlement {
   if (before.owedBack) return 'unchanged';
-  if (!hasEnded(before)) saveSettled(tx, tenantId, { ...after, status: 'canceled' }, [before.status]);
+  if (!hasEnded(before)) saveUnpaid(tx, outbox, tenantId, { ...after, status: 'canceled' }, [before.status]);
   oweBack(tx, tenantId, after);
   ask(tx, tenantId, before, after);
   return 'owed_back';

@@ -71,7 +71,7 @@ export class Checkout {
 
     order_created: foreignCall({
       ...chargeCall(this.payments),
-      record: async (tx, outcome, run) => recordOutcome(tx, run, outcome, checkedOut),
+      record: async (tx, outcome, run) => recordOutcome(tx, this.outbox, run, outcome, checkedOut),
     }),
 
     charge_created: atomicPhase(async (tx, run) =>
@@ -84,7 +84,9 @@ export class Checkout {
         recoveryPoint('outcome_voided', { order, charge: settled(charge, outcome) }),
     }),
 
-    outcome_voided: atomicPhase(async (tx, run) => refusal(voidCheckout(tx, run.tenantId, run.state))),
+    outcome_voided: atomicPhase(async (tx, run) =>
+      refusal(voidCheckout(tx, this.outbox, run.tenantId, run.state)),
+    ),
   };
 
   readonly operation = operation(

@@ -1,10 +1,10 @@
 import type { Charge } from '../charges/charge.js';
-import { saveSettled } from '../charges/charge.store.js';
 import { oweBack } from '../charges/owed-back.js';
-import type { Payment } from '../charges/payment.js';
+import { saveUnpaid, type Payment } from '../charges/payment.js';
 import type { Tx } from '../database/transaction.js';
 import { Problem } from '../http/problem.js';
 import { markCanceled } from '../orders/order.store.js';
+import type { Outbox } from '../outbox/outbox.js';
 
 /**
  * Undoes a checkout that nobody waits for any more. The order is canceled. Money that was taken is owed back, and its
@@ -12,9 +12,9 @@ import { markCanceled } from '../orders/order.store.js';
  * should it come after all.
  * @param charge as the provider's answer leaves it; `pending`: the provider was never asked
  */
-export function voidCheckout(tx: Tx, tenantId: string, { order, charge }: Payment): Problem {
+export function voidCheckout(tx: Tx, outbox: Outbox, tenantId: string, { order, charge }: Payment): Problem {
   markCanceled(tx, tenantId, order);
-  saveSettled(tx, tenantId, isOpen(charge) ? charge : { ...charge, status: endOf(charge) });
+  saveUnpaid(tx, outbox, tenantId, isOpen(charge) ? charge : { ...charge, status: endOf(charge) });
   if (charge.status === 'succeeded') oweBack(tx, tenantId, charge);
   return checkoutVoided(charge);
 }

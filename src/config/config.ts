@@ -31,6 +31,8 @@ export abstract class Config {
   /** How long the provider remembers a derived key. */
   abstract readonly keyWindowHours: number;
   abstract readonly mail: { readonly smtpUrl: string; readonly from: string };
+  /** Where events are published; undefined: there are none. */
+  abstract readonly amqpUrl: string | undefined;
   abstract readonly hashSecret: string;
   abstract readonly operatorTokens: readonly string[];
   /** What may read the metrics; empty: whoever reaches the port. */
@@ -140,6 +142,7 @@ function toConfig(settings: Environment, timings: Timings): Config {
     keyPrefix: settings.PROVIDER_KEY_PREFIX,
     keyWindowHours: settings.PROVIDER_KEY_WINDOW_HOURS,
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
+    amqpUrl: settings.AMQP_URL,
     hashSecret: settings.HASH_SECRET,
     operatorTokens: listOf(settings.OPERATOR_TOKENS),
     metricsToken: settings.METRICS_TOKEN,

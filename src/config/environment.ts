@@ -45,6 +45,8 @@ export class Environment {
   @IsUrlLike('smtp://host:1025', 'smtp', 'smtps') SMTP_URL!: string;
   @IsString() MAIL_FROM = 'Checkout <receipts@example.com>';
 
+  @IsOptional() @IsUrlLike('amqp://user:password@host:5672/vhost', 'amqp', 'amqps') AMQP_URL?: string;
+
   @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
   HASH_SECRET!: string;
 

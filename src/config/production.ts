@@ -24,10 +24,13 @@ function published(settings: Environment): string[] {
   const secrets = SECRETS.filter((name) => listOf(settings[name] ?? '').some(isPublished)).map(
     (name) => `${name} holds a secret that is published: set one of your own when NODE_ENV=production`,
   );
-  return hasPublishedPassword(settings.DATABASE_URL)
-    ? [...secrets, 'DATABASE_URL has a password that is published: set another when NODE_ENV=production']
-    : secrets;
+  const urls = URLS.filter((name) => hasPublishedPassword(settings[name] ?? '')).map(
+    (name) => `${name} has a password that is published: set another when NODE_ENV=production`,
+  );
+  return [...secrets, ...urls];
 }
+
+const URLS = ['DATABASE_URL', 'AMQP_URL'] as const satisfies readonly (keyof Environment)[];
 
 const SECRETS = [
   'HASH_SECRET',

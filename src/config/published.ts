@@ -18,8 +18,8 @@ export const SANDBOX_PROVIDER_KEY = 'sk_test_sandbox';
 /** The keys of the demo tenants. */
 export const DEMO_API_KEYS = { acme: 'ck_test_acme', globex: 'ck_test_globex' } as const;
 
-/** Of both, and of the examples. */
-const DATABASE_PASSWORDS = ['checkout', 'postgres', 'password'];
+/** Of both, of the examples, and the one that RabbitMQ comes with. */
+const PASSWORDS = ['checkout', 'postgres', 'password', 'guest'];
 
 const OF_COMPOSE = [
   'compose-only-secret-do-not-use-anywhere-else',
@@ -40,7 +40,7 @@ export function isPublished(secret: string): boolean {
   return SECRETS.has(secret);
 }
 
-/** @param url of a database; one without a password lets its users in by other means */
+/** @param url of a database or broker; one without a password lets its users in by other means */
 export function hasPublishedPassword(url: string): boolean {
-  return URL.canParse(url) && DATABASE_PASSWORDS.includes(new URL(url).password);
+  return URL.canParse(url) && PASSWORDS.includes(new URL(url).password);
 }

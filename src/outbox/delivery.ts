@@ -9,6 +9,8 @@ export interface StagedMessage {
   readonly topic: string;
   /** As it was staged, through JSON. */
   readonly payload: unknown;
+  /** Rises with every message of one ordering key, in the order they were staged, with gaps. */
+  readonly sequence: number;
   /** When it was staged. */
   readonly createdAt: Date;
   /** Which try this is, from 1. */

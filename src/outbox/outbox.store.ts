@@ -41,16 +41,15 @@ export class OutboxStore {
     const token = randomUUID();
     const rows = await this.database.transaction(async (tx) => {
       tx.send(BY_INDEX_ONLY);
-      const claimed = await tx.query<Omit<StagedMessage, 'tenantId'>>(CLAIM, [
-        tenantId,
-        token,
-        leaseSeconds,
-        limit,
-      ]);
+      const claimed = await tx.query<ClaimedRow>(CLAIM, [tenantId, token, leaseSeconds, limit]);
       if (claimed.length < limit) tx.send(DEFER_WAITING, [tenantId]); // all that is still due waits for another
       return claimed;
     });
-    return { tenantId, token, messages: rows.map((row) => ({ tenantId, ...row })) };
+    return {
+      tenantId,
+      token,
+      messages: rows.map((row) => ({ ...row, tenantId, sequence: Number(row.sequence) })),
+    };
   }
 
   /** @returns the ids that were marked; the others are of messages that the claim no longer holds */
@@ -65,6 +64,11 @@ export class OutboxStore {
     ]);
     return new Set(marked.map(({ id }) => id));
   }
+}
+
+interface ClaimedRow extends Omit<StagedMessage, 'tenantId' | 'sequence'> {
+  /** pg hands a bigint over as text. */
+  readonly sequence: string;
 }
 
 /**
@@ -101,7 +105,7 @@ const CLAIM = planned(
    UPDATE outbox_messages
       SET claim_token = $2, attempts = attempts + 1, due_at = now() + make_interval(secs => $3)
     WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM due)
-   RETURNING id, dedupe_key AS "dedupeKey", topic, payload, created_at AS "createdAt", attempts`,
+   RETURNING id, dedupe_key AS "dedupeKey", topic, sequence, payload, created_at AS "createdAt", attempts`,
 );
 
 /**

@@ -22,8 +22,10 @@ export interface OutboxMessage {
 @Injectable()
 export class Outbox {
   private committed = (): void => undefined;
+  private readonly leftOut = new Set<string>();
 
   add(tx: Tx, { tenantId, dedupeKey, topic, orderingKey, payload }: OutboxMessage): void {
+    if (this.leftOut.has(topic)) return;
     tx.send(ADD, [
       tenantId,
       typeid('msg').toString(),
@@ -33,6 +35,11 @@ export class Outbox {
       JSON.stringify(payload),
     ]);
     tx.afterCommit(this.committed);
+  }
+
+  /** Messages of a topic that nobody is configured to deliver are not staged. */
+  leaveOut(topic: string): void {
+    this.leftOut.add(topic);
   }
 
   /**

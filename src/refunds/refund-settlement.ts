@@ -1,5 +1,6 @@
 import type { Payment } from '../charges/payment.js';
 import type { Tx } from '../database/transaction.js';
+import { orderRefunded, orderRefundReversed, type RefundData } from '../events/event-message.js';
 import { openReview } from '../idempotency/open-review.js';
 import { recordRefund, reverseRefund, type LedgerRefund } from '../ledger/ledger.js';
 import { ERASED_EMAIL } from '../orders/order.js';
@@ -45,7 +46,7 @@ export async function settleRefund(
   if (madeAfterAll) reserve(tx, tenantId, found, after);
   moveRefund(tx, tenantId, before.status, after);
   if (after.status === 'succeeded') complete(tx, outbox, tenantId, found, after);
-  if (isOver(after.status)) undo(tx, tenantId, found, after, before.status);
+  if (isOver(after.status)) undo(tx, outbox, tenantId, found, after, before.status);
   return { refund: after, result: madeAfterAll ? 'made_after_all' : 'moved' };
 }
 
@@ -68,11 +69,12 @@ function settled(refund: Refund, outcome: SettledRefundOutcome): Refund {
   return { ...refund, status, providerId };
 }
 
-/** The money is on its way back: the ledger row and the staged receipt belong to that moment. */
+/** The money is on its way back: the ledger row, the receipt and the event belong to that moment. */
 function complete(tx: Tx, outbox: Outbox, tenantId: string, payment: Payment, refund: Refund): void {
   const { id: refundId, chargeId, amount, currency } = refund;
   const { order } = payment;
   recordRefund(tx, inLedger(tenantId, payment, refund));
+  if (!payment.charge.owedBack) outbox.add(tx, orderRefunded(tenantId, dataOf(order.id, refund)));
   if (order.customer.email === ERASED_EMAIL) return; // there is nobody left to tell
   outbox.add(
     tx,
@@ -88,10 +90,20 @@ function complete(tx: Tx, outbox: Outbox, tenantId: string, payment: Payment, re
 }
 
 /** The money did not go, or came back. What the ledger says of it already is not taken out, but reversed. */
-function undo(tx: Tx, tenantId: string, payment: Payment, refund: Refund, was: RefundStatus): void {
+function undo(
+  tx: Tx,
+  outbox: Outbox,
+  tenantId: string,
+  payment: Payment,
+  refund: Refund,
+  was: RefundStatus,
+): void {
   giveBack(tx, tenantId, payment, refund);
   if (payment.charge.owedBack) tellOfDebt(tx, tenantId, payment, refund);
-  if (was === 'succeeded') reverseRefund(tx, inLedger(tenantId, payment, refund));
+  if (was !== 'succeeded') return;
+  reverseRefund(tx, inLedger(tenantId, payment, refund));
+  const { order, charge } = payment;
+  if (!charge.owedBack) outbox.add(tx, orderRefundReversed(tenantId, dataOf(order.id, refund)));
 }
 
 /** Nobody asked for this refund, so nobody would miss it: the money is the customer's, and still here. */
@@ -102,6 +114,11 @@ function tellOfDebt(tx: Tx, tenantId: string, { charge }: Payment, { id, provide
     reason: 'still_owed_back',
     evidence: { refundId: id, refund: providerId ?? null, providerId: charge.providerId ?? null, amount },
   });
+}
+
+/** Of a charge whose money was owed back nobody hears: it has not paid its order, and was told of as failed. */
+function dataOf(orderId: string, { chargeId, id: refundId, amount, currency }: Refund): RefundData {
+  return { orderId, chargeId, refundId, amount, currency };
 }
 
 function inLedger(tenantId: string, { charge }: Payment, refund: Refund): LedgerRefund {

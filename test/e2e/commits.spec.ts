@@ -11,12 +11,17 @@ import { freePort } from '../support/free-port.js';
 import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
 import { startApi, type StartedApi } from '../support/start-api.js';
 
+/** Nothing listens there: an event is staged, and waits. */
+const AMQP_URL = 'amqp://127.0.0.1:9';
+
 /** Transaction ids count for a whole server, so this one is for these tests alone. */
 describe('What a request costs the database', () => {
   let folder: string;
   let postgres: Postgres;
   let provider: MockProvider;
   let api: StartedApi;
+  /** The same, with events. */
+  let telling: StartedApi;
   let client: pg.Client;
 
   beforeAll(async () => {
@@ -30,11 +35,12 @@ describe('What a request costs the database', () => {
     await migrate(url, { lease: 30 });
     provider = await startMockProvider();
     api = await startApi({ databaseUrl: url, providerUrl: provider.url, ROLE: 'api' });
+    telling = await startApi({ databaseUrl: url, providerUrl: provider.url, ROLE: 'api', AMQP_URL });
     client = new pg.Client(url);
     await client.connect();
   });
   afterAll(async () => {
-    await api.stop();
+    await Promise.all([api.stop(), telling.stop()]);
     await client.end();
     await provider.stop();
     await postgres.stop('immediate');
@@ -47,8 +53,8 @@ describe('What a request costs the database', () => {
     );
     return BigInt(rows[0]!.xmax);
   };
-  const checkout = async (key: string) =>
-    (await post(`${api.url}/v1/checkouts`, checkoutBody(), { key })).status;
+  const checkout = async (key: string, { url } = api) =>
+    (await post(`${url}/v1/checkouts`, checkoutBody(), { key })).status;
 
   it('is two writing commits for a checkout, and none for a replay [R-5]', async () => {
     const keys = Array.from({ length: 100 }, () => randomUUID());
@@ -61,12 +67,31 @@ describe('What a request costs the database', () => {
     expect(after - between).toBe(0n);
   });
 
-  it('is two round trips for a checkout, and one for a replay', async () => {
+  it('is no commit more where an event is staged', async () => {
+    const keys = Array.from({ length: 20 }, () => randomUUID());
+    const before = await nextTransactionId();
+    for (const key of keys) expect(await checkout(key, telling)).toBe(201);
+    expect((await nextTransactionId()) - before).toBe(40n);
+    const { rows } = await client.query(
+      "SELECT count(*)::int AS events FROM outbox_messages WHERE topic = 'event'",
+    );
+    expect(rows).toEqual([{ events: 20 }]);
+  });
+
+  it.each([
+    ['without events', {}],
+    ['with events', { AMQP_URL }],
+  ])('is two round trips for a checkout, and one for a replay, %s', async (_, settings) => {
     const { hostname, port } = new URL(postgres.url('postgres'));
     const proxy = new Forwarder(await freePort(), { host: hostname, port: Number(port) });
     await proxy.start();
     const through = Object.assign(new URL(postgres.url('postgres')), { port: String(proxy.port) }).href;
-    const far = await startApi({ databaseUrl: through, providerUrl: provider.url, ROLE: 'api' });
+    const far = await startApi({
+      databaseUrl: through,
+      providerUrl: provider.url,
+      ROLE: 'api',
+      ...settings,
+    });
     const cost = async (key: string) => {
       const before = proxy.arrivals;
       expect((await post(`${far.url}/v1/checkouts`, checkoutBody(), { key })).status).toBe(201);

@@ -136,6 +136,7 @@ describe('The configuration', () => {
       [{ METRICS_TOKEN: SANDBOX_OPERATOR_TOKEN }, 'METRICS_TOKEN'],
       [{ STRIPE_API_KEY: SANDBOX_PROVIDER_KEY }, 'STRIPE_API_KEY'],
       [{ STRIPE_WEBHOOK_SECRETS: `whsec_mine,${SANDBOX_WEBHOOK_SECRET}` }, 'STRIPE_WEBHOOK_SECRETS'],
+      [{ AMQP_URL: 'amqps://guest:guest@broker/' }, 'AMQP_URL'],
       [{ DATABASE_URL: 'postgres://checkout:checkout@db/checkout' }, 'DATABASE_URL'],
       [{ DATABASE_URL: 'postgres://postgres:postgres@db/checkout' }, 'DATABASE_URL'],
     ])('refuses what is for a laptop, in one sentence that does not repeat it: %j', (risky, name) => {

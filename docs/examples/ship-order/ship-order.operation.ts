@@ -70,7 +70,7 @@ export class ShipOrder {
     charge_intended: foreignCall({
       ...chargeCall(this.payments),
       record: async (tx, outcome, run) =>
-        recordOutcome(tx, run, outcome, ({ charge }) => refusal(paymentNotComplete(charge))),
+        recordOutcome(tx, this.outbox, run, outcome, ({ charge }) => refusal(paymentNotComplete(charge))),
     }),
 
     charge_created: atomicPhase(async (tx, run) =>

@@ -95,6 +95,7 @@ describe('The relay', () => {
           dedupeKey: 'a',
           topic: 'test',
           payload: { text: 'ä\u2028"', list: [1, null] },
+          sequence: expect.any(Number),
           createdAt: expect.any(Date),
           attempts: 1,
         },

@@ -23,7 +23,16 @@ const receipt = (more: Partial<ReceiptMessage> = {}): ReceiptMessage => ({
 const staged = (message: ReceiptMessage, tenantId = 'acme'): StagedMessage => {
   const { dedupeKey, topic, payload } = receiptFor(tenantId, message);
   const read = JSON.parse(JSON.stringify(payload)) as unknown;
-  return { tenantId, id: 'msg_1', dedupeKey, topic, payload: read, createdAt: STAGED_AT, attempts: 1 };
+  return {
+    tenantId,
+    id: 'msg_1',
+    dedupeKey,
+    topic,
+    payload: read,
+    sequence: 1,
+    createdAt: STAGED_AT,
+    attempts: 1,
+  };
 };
 
 const mailOf = (message: ReceiptMessage, from = 'Shop <shop@example.com>', tenantId?: string) =>
@@ -197,7 +206,7 @@ describe('The receipt of a refund', () => {
     name: 'Ada',
   });
   const mail = receiptMail(
-    { ...message, id: 'msg_1', createdAt: STAGED_AT, attempts: 1 },
+    { ...message, id: 'msg_1', sequence: 1, createdAt: STAGED_AT, attempts: 1 },
     'Shop <shop@example.com>',
   ) as { subject: string; text: string; html: string; messageId: string };
 
