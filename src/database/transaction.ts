@@ -1,40 +1,11 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { isAborted, isDivisionByZero, isRolledBack } from './errors.js';
+import { isAborted, isDisconnected, isDivisionByZero, isRolledBack } from './errors.js';
 import { Flight, NotCarriedOut } from './flight.js';
+import { CommitRefused, CommitUnknown, UnexpectedRowCount } from './not-committed.js';
 import { reservedPool } from './reserved-pool.js';
 import { planned, type DecisiveStatement, type Statement, type Values } from './statement.js';
-
-/**
- * A COMMIT went out and its answer never came back: it may or may not have happened.
- * Only reading what it would have written can tell; repeating it blindly could do the work twice.
- */
-export class CommitUnknown extends Error {
-  /** SQLSTATE transaction_resolution_unknown: to callers that cannot resolve it, the store is unavailable. */
-  readonly code = '08007';
-
-  constructor(override readonly cause: unknown) {
-    super('The answer to a COMMIT was lost');
-    this.name = 'CommitUnknown';
-  }
-}
-
-/** PostgreSQL answered COMMIT with ROLLBACK: an error inside the transaction was swallowed by its caller. */
-export class CommitRefused extends Error {
-  constructor() {
-    super('COMMIT was answered with ROLLBACK: a statement had failed and its error was swallowed');
-    this.name = 'CommitRefused';
-  }
-}
-
-/** A write that an invariant says must change one row did not: nothing may commit. */
-export class UnexpectedRowCount extends Error {
-  constructor(statement: string) {
-    super(`${statement} did not change the one row that it had to`);
-    this.name = 'UnexpectedRowCount';
-  }
-}
 
 /**
  * One open transaction. Statements are sent when somebody waits for one of them, or at the end: what does not wait
@@ -46,6 +17,7 @@ export class Tx {
   private runner: QueryRunner | undefined;
   private flight: Flight | undefined;
   private answered: Promise<unknown> | undefined;
+  private begun = false;
   private failed = false;
   private severed = false;
 
@@ -53,12 +25,11 @@ export class Tx {
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
     private readonly named: boolean,
-  ) {
-    void this.expect(this.add(BEGIN));
-  }
+  ) {}
 
   /** TypeORM's view of this transaction, for where repositories read better; asked anew for each query. */
   get manager(): EntityManager {
+    this.begin();
     this.depart();
     return (this.runner ??= this.takePart()).manager;
   }
@@ -126,21 +97,36 @@ export class Tx {
   }
 
   /**
-   * Sends the COMMIT behind what has not been sent yet, once all that has been sent is answered.
+   * Commits, once all that has been sent is answered.
    * @throws CommitUnknown, CommitRefused, or why it was not carried out
    */
   async commit(): Promise<void> {
     await this.answered;
-    const answer = this.add(COMMIT);
-    this.depart();
-    if (this.severed) socketOf(this.client).destroySoon();
-    const { command } = await answer.catch((error: unknown) => this.notCommitted(error));
-    if (command !== 'COMMIT') throw new CommitRefused();
+    if (this.begun) await this.commitBegun();
+    else if (this.flight) await this.commitWhole(this.flight);
     for (const listener of this.afterwards) listener();
   }
 
+  /**
+   * Nothing has left yet, so that all of it is one flight, and a transaction without being told: in a checkout that
+   * saves 46 µs of the service's and 40 of PostgreSQL's processor time.
+   */
+  private async commitWhole(flight: Flight): Promise<void> {
+    this.leave(flight);
+    await flight.answer;
+    if (!flight.complete) await this.notCommitted(flight.failure);
+  }
+
+  /** Sends the COMMIT behind what has not been sent yet. */
+  private async commitBegun(): Promise<void> {
+    const answer = this.add(COMMIT);
+    this.depart();
+    const { command } = await answer.catch((error: unknown) => this.notCommitted(error));
+    if (command !== 'COMMIT') throw new CommitRefused();
+  }
+
   private async notCommitted(error: unknown): Promise<never> {
-    if (error instanceof NotCarriedOut) await this.settle(); // throws what failed before it
+    if (!isDisconnected(error)) await this.settle(); // throws what failed before it
     if (isRolledBack(error)) throw error;
     this.sever(); // its state is unknown
     throw new CommitUnknown(error);
@@ -150,7 +136,7 @@ export class Tx {
   async rollback(): Promise<void> {
     this.flight?.cancel();
     this.flight = undefined;
-    if (this.answered) await this.client.query('ROLLBACK').catch(() => this.sever());
+    if (this.begun) await this.client.query('ROLLBACK').catch(() => this.sever());
   }
 
   /** After a failure nothing more is sent: should BEGIN have failed, it would be committed by itself. */
@@ -167,11 +153,27 @@ export class Tx {
     return flight;
   }
 
+  /** The transaction stays open. */
   private depart(): void {
     if (!this.flight) return;
-    this.flight.depart(this.client);
-    this.answered = this.flight.answer;
+    this.begin();
+    this.leave(this.flight);
+  }
+
+  private begin(): void {
+    if (this.begun) return;
+    this.begun = true;
+    this.flight ??= this.board();
+    const answer = this.flight.precede(BEGIN);
+    void this.expect(answer);
+    this.sent.unshift(answer); // the first that may have failed
+  }
+
+  private leave(flight: Flight): void {
+    flight.depart(this.client);
+    this.answered = flight.answer;
     this.flight = undefined;
+    if (this.severed) socketOf(this.client).destroySoon();
   }
 
   /** TypeORM's runner on this connection, as if it were its own, and had begun: `save` must not, nor may it commit. */

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { isLockTimeout, isRetryable, isStoreUnavailable } from '../database/errors.js';
-import { CommitUnknown, Database, type Tx } from '../database/transaction.js';
+import { CommitUnknown } from '../database/not-committed.js';
+import { Database, type Tx } from '../database/transaction.js';
 import type { Advance, Attempt, FrozenRequest } from './attempt.js';
 import type { KeyRow } from './idempotency-key.row.js';
 import { IdempotencyKeyStore } from './idempotency-key.store.js';

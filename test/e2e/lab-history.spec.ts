@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { changesOneRow } from '../../src/database/statement.js';
-import { UnexpectedRowCount } from '../../src/database/transaction.js';
+import { UnexpectedRowCount } from '../../src/database/not-committed.js';
 import { FENCED } from '../../src/idempotency/fence.js';
 import { History, type Version } from '../../src/sandbox/lab/history.js';
 import { stepOf } from '../../src/sandbox/lab/key-view.js';

@@ -1,4 +1,5 @@
-import { Database, UnexpectedRowCount } from '../../src/database/transaction.js';
+import { UnexpectedRowCount } from '../../src/database/not-committed.js';
+import { Database } from '../../src/database/transaction.js';
 import { Outbox } from '../../src/outbox/outbox.js';
 import { PaymentProvider } from '../../src/payments/payment-provider.js';
 import type { Refund, RefundStatus, SettledRefundOutcome } from '../../src/refunds/refund.js';

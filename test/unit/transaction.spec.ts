@@ -1,13 +1,9 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { isStoreUnavailable } from '../../src/database/errors.js';
-import { changesOneRow, statement } from '../../src/database/statement.js';
-import {
-  CommitRefused,
-  CommitUnknown,
-  Database,
-  UnexpectedRowCount,
-} from '../../src/database/transaction.js';
+import { changesOneRow, planned, statement } from '../../src/database/statement.js';
+import { CommitRefused, CommitUnknown, UnexpectedRowCount } from '../../src/database/not-committed.js';
+import { Database } from '../../src/database/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const ADD_TENANT = statement('test_add_tenant', 'INSERT INTO tenants (id, name) VALUES ($1, $1)');
@@ -187,7 +183,10 @@ describe('A transaction', () => {
 
   it('does not hand a connection that was cut to the next one', async () => {
     const one = await createTestDatabase({ poolSize: 1 });
-    const cut = one.database.transaction(async (tx) => Promise.resolve(tx.sever()));
+    const cut = one.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      tx.sever();
+    });
     const next = one.database.transaction(async (tx) => tx.query(ADD_TENANT, ['b']));
     await expect(cut).rejects.toThrow();
     await next;
@@ -202,6 +201,49 @@ describe('A transaction', () => {
     await expect(work).rejects.toThrow(CommitUnknown);
     await db.database.transaction(async (tx) => tx.send(ADD_TENANT, ['b']));
     expect(await tenants()).toEqual(['a', 'b']);
+  });
+
+  it('that is one flight needs no BEGIN to be one transaction: all of it is committed, or nothing', async () => {
+    const level = statement('test_level', 'SELECT pg_current_xact_id()::text AS id, now()::text AS at');
+    let seen: Promise<unknown[]> | undefined;
+    await db.database.transaction(async (tx) => {
+      seen = Promise.all([tx.query(level), tx.query(level)]); // neither is waited for
+      tx.send(ADD_TENANT, ['a']);
+    });
+    const [first, second] = (await seen)!;
+    expect(first).toEqual(second); // one transaction, one time
+    const refused = db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['b']);
+      tx.send(ADD_TENANT, ['a']);
+    });
+    await expect(refused).rejects.toThrow('duplicate key');
+    expect(await tenants()).toEqual(['a']);
+  });
+
+  it('that is one flight fails where its commit does, with every statement carried out', async () => {
+    await db.sql(`
+      CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE 'refused at the commit' USING ERRCODE = '23514'; END $$;
+      CREATE CONSTRAINT TRIGGER never AFTER INSERT ON tenants DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION never()`);
+    const work = db.database.transaction(async (tx) => tx.send(ADD_TENANT, ['a']));
+    await expect(work).rejects.toThrow('refused at the commit');
+    await db.sql('DROP TRIGGER never ON tenants; DROP FUNCTION never');
+    expect(await tenants()).toEqual([]);
+  });
+
+  it('that is one flight is unknown where its connection ends before the answer', async () => {
+    const work = db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['a']);
+      tx.loseCommitAnswer();
+    });
+    await expect(work).rejects.toThrow(CommitUnknown);
+    const ended = db.database.transaction(async (tx) => {
+      tx.send(ADD_TENANT, ['b']);
+      tx.send(planned('SELECT pg_terminate_backend(pg_backend_pid())'));
+    });
+    await expect(ended).rejects.toThrow(CommitUnknown);
+    expect(await tenants()).toEqual(['a']);
   });
 
   it('survives its connection being cut, again and again', async () => {
