@@ -23,6 +23,8 @@ export class Member {
     readonly role: 'api' | 'worker',
     readonly port: number,
     private readonly options: ApiOptions,
+    /** What Node runs in place of this build. */
+    private readonly program?: string,
   ) {}
 
   get url(): string {
@@ -31,9 +33,10 @@ export class Member {
 
   /** Until it is ready. */
   async start(): Promise<void> {
-    const { role, port, options } = this;
+    const { role, port, options, program } = this;
     const ports = role === 'api' ? { PORT: `${port}` } : { WORKER_PORT: `${port}` };
-    this.running = spawnMain(environment({ LOG_LEVEL: 'warn', ...options, ...ports, ROLE: role }));
+    const env = environment({ LOG_LEVEL: 'warn', ...options, ...ports, ROLE: role });
+    this.running = program ? spawnMain(env, [program]) : spawnMain(env);
     this.wanted = true;
     await this.untilReady(this.running);
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCheckoutClient, type CheckoutClient } from '../../src/client/checkout-client.js';
 import { newKey } from '../../src/client/keys.js';
+import type { RetryPolicy } from '../../src/client/retry-policy.js';
 import type { Outcome } from '../../src/client/retry-rule.js';
 import { ACME } from '../support/start-api.js';
 
@@ -8,7 +9,6 @@ const BODY = {
   currency: 'eur',
   items: [{ sku: 'mug', quantity: 2, unitAmount: 1250 }],
   customer: { email: 'ada@example.com' },
-  paymentMethod: 'pm_card_visa',
 };
 
 /** What is started anew shares the machine with everything else. */
@@ -22,6 +22,14 @@ export interface Purchase {
   readonly status: number;
   readonly orderId: string;
   readonly chargeId: string;
+  readonly paymentMethod: string;
+  readonly reply: unknown;
+}
+
+export interface LoadOptions extends Partial<RetryPolicy> {
+  readonly customers?: number;
+  /** Each customer pays with the next of these in turn. */
+  readonly cards?: readonly string[];
 }
 
 /** Customers who buy one thing after the other, each through the repository's own client, with its own rules for retries. */
@@ -29,19 +37,24 @@ export class Load {
   readonly acknowledged: Purchase[] = [];
   /** What the clients tried again after: a status, or `no answer`. */
   readonly retriedAfter: (number | 'no answer')[] = [];
-  private readonly client: CheckoutClient;
   private readonly customers: Promise<void>[];
   private stopping = false;
   private failure: Error | undefined;
 
-  constructor(baseUrl: string, customers = 6) {
-    this.client = createCheckoutClient({
-      baseUrl,
-      apiKey: ACME.key,
-      onRetry: ({ outcome }) => this.retriedAfter.push(reasonOf(outcome)),
-    });
-    this.customers = Array.from({ length: customers }, () =>
-      this.shop().catch((error: Error) => void (this.failure ??= error)),
+  /** @param baseUrls customers are spread over them */
+  constructor(
+    baseUrls: string | readonly string[],
+    { customers = 6, cards = ['pm_card_visa'], ...policy }: LoadOptions = {},
+  ) {
+    const urls = [baseUrls].flat();
+    const clients = urls.map((baseUrl) =>
+      createCheckoutClient({
+        ...{ ...policy, baseUrl, apiKey: ACME.key },
+        onRetry: ({ outcome }) => this.retriedAfter.push(reasonOf(outcome)),
+      }),
+    );
+    this.customers = Array.from({ length: customers }, (_, index) =>
+      this.shop(clients[index % urls.length]!, cards).catch((error: Error) => void (this.failure ??= error)),
     );
   }
 
@@ -60,24 +73,34 @@ export class Load {
     return this.acknowledged;
   }
 
-  private async shop(): Promise<void> {
-    while (!this.stopping) {
-      const key = newKey();
+  private async shop(client: CheckoutClient, cards: readonly string[]): Promise<void> {
+    for (let count = 0; !this.stopping; count++) {
+      const intent = { key: newKey(), paymentMethod: cards[count % cards.length]! };
       const from = performance.now();
-      const { data, response } = await this.client.POST('/v1/checkouts', {
-        params: { header: { 'Idempotency-Key': key } },
-        body: BODY,
-      });
-      if (!data) throw new Error(`A checkout was answered ${response.status}`);
-      const { order, charge } = data;
-      const until = performance.now();
-      this.acknowledged.push({
-        ...{ key, from, until, status: response.status },
-        ...{ orderId: order.id, chargeId: charge.id },
-      });
+      const answer = await buy(client, intent);
+      this.acknowledged.push({ ...intent, ...answer, from, until: performance.now() });
       await sleep(PAUSE_MS);
     }
   }
+}
+
+/** Sends the purchase again, wherever. @returns what it was answered */
+export async function replayOf(baseUrl: string, purchase: Purchase): Promise<unknown> {
+  const { reply } = await buy(createCheckoutClient({ baseUrl, apiKey: ACME.key }), purchase);
+  return reply;
+}
+
+/** @throws where it was answered neither that it is paid nor that the card was declined */
+async function buy(client: CheckoutClient, { key, paymentMethod }: Pick<Purchase, 'key' | 'paymentMethod'>) {
+  const { data, error, response } = await client.POST('/v1/checkouts', {
+    params: { header: { 'Idempotency-Key': key } },
+    body: { ...BODY, paymentMethod },
+  });
+  const { status } = response;
+  if (data) return { status, orderId: data.order.id, chargeId: data.charge.id, reply: data };
+  if (status !== 402) throw new Error(`A checkout was answered ${status}`);
+  const declined = error as unknown as { orderId: string; error: { charge: string } };
+  return { status, orderId: declined.orderId, chargeId: declined.error.charge, reply: error };
 }
 
 function reasonOf(outcome: Outcome): number | 'no answer' {
