@@ -3422,7 +3422,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The signature is not valid. Or: The request is malformed. */
+            /** @description The signature is not valid. Or: The body is not an event. Or: The request is malformed. */
             400: {
                 headers: {
                     /** @description Names this request in the logs. */

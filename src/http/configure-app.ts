@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { boundArrivingBodies } from './arriving-bodies.js';
 import { Draining, refuseWhileDraining } from './draining.js';
 import { serveDocs } from './docs.js';
 import { HttpMetrics } from './http-metrics.js';
@@ -13,6 +14,7 @@ export function configureApp(app: NestFastifyApplication): void {
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  boundArrivingBodies(server);
 
   const routes = app.get(RouteTable);
   server.addHook('onRoute', (route) => routes.add(route));

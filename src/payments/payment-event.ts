@@ -51,13 +51,21 @@ export class SignatureInvalid extends Error {
   }
 }
 
+/** The provider has signed it, and yet it is no event: nothing can be made of it, however often it is sent. */
+export class NotAnEvent extends Error {
+  constructor() {
+    super('the body is signed, and is not an event');
+    this.name = 'NotAnEvent';
+  }
+}
+
 /** Reads what the provider sends; an abstract class, so that it is its own Nest token. */
 export abstract class PaymentEvents {
   /**
    * @param bytes the body exactly as it came: it is what is signed
    * @param now milliseconds since 1970
    * @returns undefined for what is of no concern to us: another kind of event, an object without our metadata
-   * @throws SignatureInvalid
+   * @throws SignatureInvalid, NotAnEvent
    */
   abstract read(bytes: Buffer, signature: string | undefined, now?: number): PaymentEvent | undefined;
 }

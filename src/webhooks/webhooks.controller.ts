@@ -7,8 +7,14 @@ import { Problems } from '../http/problems.decorator.js';
 import { Public } from '../http/public.decorator.js';
 import { RawBody } from '../http/raw-body.decorator.js';
 import { Inbox } from '../inbox/inbox.js';
-import { PaymentEvents, PROVIDER, SignatureInvalid, type PaymentEvent } from '../payments/payment-event.js';
-import { webhookSignatureInvalid } from './webhook.problems.js';
+import {
+  NotAnEvent,
+  PaymentEvents,
+  PROVIDER,
+  SignatureInvalid,
+  type PaymentEvent,
+} from '../payments/payment-event.js';
+import { webhookNotAnEvent, webhookSignatureInvalid } from './webhook.problems.js';
 
 const NO_MEDIA_TYPE = unsupportedMediaType('Send the body as Content-Type: application/json.');
 const EXAMPLE = `t=1614265330,v1=${'0123456789abcdef'.repeat(4)}`;
@@ -30,7 +36,7 @@ export class WebhooksController {
   @ApiOperation({ security: [] })
   @ApiHeader({ name: 'Stripe-Signature', required: true, schema: { type: 'string', example: EXAMPLE } })
   @ApiNoContentResponse({ description: 'Stored, now or before; it takes effect later.' })
-  @Problems(webhookSignatureInvalid(), bodyTooLarge(BODY_LIMIT), NO_MEDIA_TYPE)
+  @Problems(webhookSignatureInvalid(), webhookNotAnEvent(), bodyTooLarge(BODY_LIMIT), NO_MEDIA_TYPE)
   @HttpCode(204)
   @Post('payments')
   async receive(
@@ -47,9 +53,9 @@ export class WebhooksController {
     try {
       return this.events.read(bytes, signature);
     } catch (error) {
-      if (!(error instanceof SignatureInvalid)) throw error;
+      if (!(error instanceof SignatureInvalid || error instanceof NotAnEvent)) throw error;
       this.logger.warn(`Webhook refused: ${error.message}`);
-      throw webhookSignatureInvalid();
+      throw error instanceof NotAnEvent ? webhookNotAnEvent() : webhookSignatureInvalid();
     }
   }
 }

@@ -67,6 +67,23 @@ describe('What a request costs the database', () => {
     expect(after - between).toBe(0n);
   });
 
+  it('is one execution of a request that is captured and sent a thousand times, and no write for the others', async () => {
+    const before = await nextTransactionId();
+    const key = randomUUID();
+    const captured = checkoutBody();
+    const send = () => post(`${api.url}/v1/checkouts`, captured, { key });
+    const { status, text } = await send();
+    expect(status).toBe(201);
+    expect((await nextTransactionId()) - before).toBe(2n);
+    const { charges } = await provider.ledger();
+    for (let sent = 0; sent < 1_000; sent += 20) {
+      const answers = await Promise.all(Array.from({ length: 20 }, send));
+      expect(answers.filter((answer) => answer.status !== 201 || answer.text !== text)).toEqual([]);
+    }
+    expect((await nextTransactionId()) - before).toBe(2n);
+    expect((await provider.ledger()).charges).toHaveLength(charges.length);
+  });
+
   it('is no commit more where an event is staged', async () => {
     const keys = Array.from({ length: 20 }, () => randomUUID());
     const before = await nextTransactionId();

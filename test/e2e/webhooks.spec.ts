@@ -75,6 +75,15 @@ describe('A webhook', () => {
     expect(await shop.inbox()).toEqual([]);
   });
 
+  it.each(['', 'hello', '{"id":"evt_1"}', `[${body}]`])(
+    'that is signed and no event is told so, and leaves no trace: %j',
+    async (text) => {
+      const answer = await deliver(shop.api.url, text, signature(text));
+      expect(answer).toEqual({ status: 400, code: 'webhook_not_an_event' });
+      expect(await shop.inbox()).toEqual([]);
+    },
+  );
+
   it('is signed over bytes that JSON would write otherwise [W-3]', async () => {
     const spaced = `{ "data" : ${JSON.stringify(event['data'])},\n "id":"evt_spaced", "type":"payment_intent.succeeded", "text":"\\u00e9é" }`;
     expect((await deliver(shop.api.url, spaced, signature(spaced))).status).toBe(204);

@@ -102,6 +102,41 @@ describe('A process with a heap of 64 MB', () => {
   );
 });
 
+describe('Strangers who send bodies, and do not end them, to a process with a heap of 64 MB', () => {
+  beforeAll(() => start('--max-old-space-size=64'));
+  afterAll(stop);
+
+  /** All of a body but its end. @returns what it was told, once its connection is closed */
+  function send(kind: string, length: number): { socket: Socket; told: Promise<string> } {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let text = '';
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => (text += chunk.toString()));
+    const told = once(socket, 'close').then(() => text);
+    const body =
+      kind === 'chunked' ? `${length.toString(16)}\r\n${' '.repeat(length)}` : ' '.repeat(length - 1);
+    const size = kind === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`;
+    socket.write(`POST /v1/checkouts HTTP/1.1\r\nHost: x\r\n${size}\r\n\r\n${body}`);
+    return { socket, told };
+  }
+
+  it.each(['chunked', 'sized'])(
+    'are refused before they fill its memory, and orders of honest size are taken meanwhile: %s',
+    async (kind) => {
+      const strangers = Array.from({ length: 60 }, () => send(kind, 255 * 1024)); // of 4 MB in all there is room for 16
+      const first = await Promise.race(strangers.map(({ told }) => told));
+      expect(first).toMatch(/^HTTP\/1.1 503 [^]*"overloaded"/);
+      expect((await checkout(checkoutBody())).status).toBe(201);
+      for (const { socket } of strangers) socket.destroy();
+      await Promise.all(strangers.map(({ told }) => told));
+      const answer = await untilFinal(() => checkout(LARGE)); // what they took is given back
+      expect(answer.status).toBe(201);
+    },
+    PATIENCE_MS,
+  );
+});
+
 const limitTool = (() => {
   try {
     return execFileSync('prlimit', ['--version']).length > 0;

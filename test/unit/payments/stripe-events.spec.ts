@@ -1,5 +1,5 @@
 import type { PaymentEvent } from '../../../src/payments/payment-event.js';
-import { SignatureInvalid } from '../../../src/payments/payment-event.js';
+import { NotAnEvent, SignatureInvalid } from '../../../src/payments/payment-event.js';
 import { StripeEvents } from '../../../src/payments/stripe-events.js';
 import { eventAbout, eventOf, hmac, OLD_SECRET, SECRET } from '../../support/webhooks.js';
 import { configAt } from './adapter.js';
@@ -80,7 +80,7 @@ describe('A signature', () => {
     nameless('\\u0000'),
     nameless(''),
     nameless('e'.repeat(256)),
-  ])('under %j is under no event', (text) => expect(() => read(text)).toThrow(SignatureInvalid));
+  ])('under %j is under no event', (text) => expect(() => read(text)).toThrow(NotAnEvent));
 });
 
 describe('An event', () => {
