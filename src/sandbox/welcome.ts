@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SANDBOX_OPERATOR_TOKEN } from '../config/published.js';
+import { urlOn } from './embedded-database.js';
 import { DEMO_TENANTS } from './seed.js';
 import { urlsOn } from './services.js';
 import type { SandboxSettings } from './settings.js';
@@ -15,6 +16,7 @@ export function welcome(settings: SandboxSettings): string {
   Provider  ${urls.provider}/_ledger
   API keys  ${DEMO_TENANTS.map(({ apiKey }) => apiKey).join(', ')}
   Operator  ${SANDBOX_OPERATOR_TOKEN}   npm run operator -- reviews
+  Database  ${settings.databaseUrl ? 'the one of DATABASE_URL' : urlOn(settings.ports.POSTGRES_PORT)}
 
 Charge a card:
 
