@@ -51,11 +51,11 @@ export function isStoreUnavailable(error: unknown): boolean {
   return isDisconnected(error) || /^(57|53|25006|25P03|55P03|42P05|26000|EMFILE)/.test(codeOf(error));
 }
 
-/** pg, and TypeORM when it has released a connection that broke, report these without a code. */
+/** pg, where a connection broke or brings what no server says, and TypeORM when it has released one, report these without a code. */
 function saysSo(error: unknown): boolean {
   return (
     error instanceof Error &&
-    /Connection terminated|connection timeout|timeout exceeded when trying to connect|Driver not Connected|not queryable|Query read timeout|Cannot use a pool after calling end|Query runner already released/i.test(
+    /Connection terminated|received invalid response|Received unexpected|connection timeout|timeout exceeded when trying to connect|Driver not Connected|not queryable|Query read timeout|Cannot use a pool after calling end|Query runner already released/i.test(
       error.message,
     )
   );

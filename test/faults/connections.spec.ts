@@ -130,6 +130,34 @@ describe('A connection that is half-open', () => {
   });
 });
 
+describe('A transaction that is one flight', () => {
+  it.each(['lose_commit', 'lose_commit_answer', 'garble_commit_answer'] as const)(
+    'is done once where its connection fails it: %s',
+    async (fault) => {
+      const [db, provider] = await Promise.all([createTestDatabase(), startMockProvider()]);
+      const { hostname, port } = new URL(db.url);
+      const proxy = new DatabaseProxy({ host: hostname, port: Number(port) });
+      const databaseUrl = Object.assign(new URL(db.url), { port: String(await proxy.listen()) }).href;
+      const api = await spawnApi({ databaseUrl, providerUrl: provider.url, ROLE: 'api' });
+      const checkout = () => post(`${api.url}/v1/checkouts`, checkoutBody());
+      expect((await checkout()).status).toBe(201);
+
+      for (let times = 1; times <= 2; times++) {
+        proxy.breakCommits(fault, times); // the first transaction; both of them
+        expect((await checkout()).status).toBe(201); // looked up on another connection, and done where it was not
+      }
+      expect(proxy.met[fault]).toBe(3);
+      expect(await db.sql("SELECT count(*)::int AS paid FROM orders WHERE status = 'paid'")).toEqual([
+        { paid: 3 },
+      ]);
+      expect((await provider.ledger()).charges).toHaveLength(3);
+      await api.stop();
+      await Promise.all([proxy.close(), provider.stop()]);
+      await db.drop();
+    },
+  );
+});
+
 describe('A first connection that breaks as soon as it is there', () => {
   it('is followed by others: the process serves', async () => {
     const db = await createTestDatabase();

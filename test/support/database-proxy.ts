@@ -1,10 +1,29 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** What the proxy does to the next COMMIT: swallow it, or let it through and swallow its answer. */
-type CommitFault = 'lose_commit' | 'lose_commit_answer';
+/** What the proxy does to the next that commits: swallow it, or let it through and swallow its answer, or answer what no server says. */
+type CommitFault = 'lose_commit' | 'lose_commit_answer' | 'garble_commit_answer';
 
 /** A query message (PostgreSQL manual, 54.7) that says COMMIT. */
 const COMMIT = Buffer.from('COMMIT\0');
+
+/** What a message begins with, by that chapter. */
+const [EXECUTE, SYNC] = Buffer.from('ES');
+
+/** A message of a kind that there is not. */
+const UNHEARD_OF = Buffer.from([0x21, 0, 0, 0, 4]);
+
+/** Says COMMIT, or is several statements before one Sync: those are committed by it. */
+function commits(chunk: Buffer): boolean {
+  return chunk.includes(COMMIT) || (statements(chunk) > 1 && chunk.at(-5) === SYNC);
+}
+
+/** In a chunk that begins with a message. */
+function statements(chunk: Buffer): number {
+  let count = 0;
+  for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1))
+    if (chunk[at] === EXECUTE) count += 1;
+  return count;
+}
 
 /** Stands between the applications and PostgreSQL, and breaks connections in the ways that networks do. */
 export class DatabaseProxy {
@@ -12,7 +31,7 @@ export class DatabaseProxy {
   private readonly faults: CommitFault[] = [];
   private readonly server: Server;
   /** Connections that were cut, or found to be half-open by whoever used them; COMMITs that were lost, by how. */
-  readonly met = { cut: 0, half_open: 0, lose_commit: 0, lose_commit_answer: 0 };
+  readonly met = { cut: 0, half_open: 0, lose_commit: 0, lose_commit_answer: 0, garble_commit_answer: 0 };
 
   constructor(private readonly target: { readonly host: string; readonly port: number }) {
     this.server = createServer((client) => this.accept(client));
@@ -79,6 +98,7 @@ interface LinkEvents {
 class Link {
   frozen = false;
   private answerLost = false;
+  private answerGarbled = false;
   private unheard = false;
 
   constructor(
@@ -107,9 +127,10 @@ class Link {
   private toServer(chunk: Buffer): void {
     if (this.frozen) return this.hearNothing();
     if (this.answerLost) return;
-    const fault = chunk.includes(COMMIT) ? this.events.takeFault() : undefined;
+    const fault = commits(chunk) ? this.events.takeFault() : undefined;
     if (fault === 'lose_commit') return this.cut();
     this.answerLost = fault === 'lose_commit_answer';
+    this.answerGarbled = fault === 'garble_commit_answer';
     this.server.write(chunk);
   }
 
@@ -121,6 +142,6 @@ class Link {
   /** The answer is here, so PostgreSQL has done what it was asked; only the application does not hear of it. */
   private toClient(chunk: Buffer): void {
     if (this.answerLost) return this.cut();
-    if (!this.frozen) this.client.write(chunk);
+    if (!this.frozen) this.client.write(this.answerGarbled ? UNHEARD_OF : chunk);
   }
 }
