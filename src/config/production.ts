@@ -1,6 +1,6 @@
 import { listOf } from './list-of.js';
 import type { Environment } from './environment.js';
-import { hasPublishedPassword, isPublished } from './published.js';
+import { hasPublishedPassword, isPublished, namesNobody } from './published.js';
 
 /** Where customers come back to in the sandbox; nobody's page. */
 const SANDBOX_RETURN_URL = 'https://example.com/';
@@ -27,7 +27,15 @@ function published(settings: Environment): string[] {
   const urls = URLS.filter((name) => hasPublishedPassword(settings[name] ?? '')).map(
     (name) => `${name} has a password that is published: set another when NODE_ENV=production`,
   );
-  return [...secrets, ...urls];
+  return [...secrets, ...urls, ...guest(settings)];
+}
+
+function guest({ AMQP_URL = '' }: Environment): string[] {
+  return namesNobody(AMQP_URL)
+    ? [
+        'AMQP_URL names no user, which is guest with its password: name one of your own when NODE_ENV=production',
+      ]
+    : [];
 }
 
 const URLS = ['DATABASE_URL', 'AMQP_URL'] as const satisfies readonly (keyof Environment)[];

@@ -44,3 +44,10 @@ export function isPublished(secret: string): boolean {
 export function hasPublishedPassword(url: string): boolean {
   return URL.canParse(url) && PASSWORDS.includes(new URL(url).password);
 }
+
+/** @param url of a broker: whoever connects without a name and a password is the guest, whose password everybody knows */
+export function namesNobody(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username === '' && password === '';
+}

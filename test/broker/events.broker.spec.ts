@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { EventPublisher } from '../../src/events/event-publisher.js';
 import { chargeFailed, orderPaid, orderRefunded } from '../../src/events/event-message.js';
+import { DeadLetters } from '../../src/outbox/dead-letters.js';
 import { MessageHandlers } from '../../src/outbox/delivery.js';
 import { Outbox, type OutboxMessage } from '../../src/outbox/outbox.js';
 import { OutboxStore } from '../../src/outbox/outbox.store.js';
-import { Relay } from '../../src/outbox/relay.js';
+import { Relay, type RelaySettings } from '../../src/outbox/relay.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { Forwarder } from '../support/forwarder.js';
 import { freePort } from '../support/free-port.js';
@@ -36,12 +37,12 @@ describeWithRabbit('Events over RabbitMQ', () => {
   });
   afterEach(() => queue.delete());
 
-  const relay = (url = rabbit.url): Relay => {
+  const relay = (url = rabbit.url, settings: Partial<RelaySettings> = {}): Relay => {
     const publisher = new EventPublisher(url);
     publishers.push(publisher);
     const handlers = new MessageHandlers();
     handlers.register(publisher);
-    return new Relay(new OutboxStore(db.database), handlers);
+    return new Relay(new OutboxStore(db.database), handlers, settings);
   };
   const stage = (...messages: OutboxMessage[]) =>
     db.database.transaction(async (tx) => messages.forEach((message) => new Outbox().add(tx, message)));
@@ -109,6 +110,31 @@ describeWithRabbit('Events over RabbitMQ', () => {
     await makeDue();
     expect(await one.runOnce()).toMatchObject({ sent: 1 });
     expect(await ids()).toEqual(['order.paid:ord_1']);
+  });
+
+  it('that never find a queue are dead letters, let the later ones pass, and go out when they are requeued', async () => {
+    await queue.delete();
+    queue = await TestQueue.bind(rabbit.url, 'refunds', 'order.refunded');
+    await stage(paid('ord_1'), refunded('ord_1', 're_1'));
+    const [first, one] = [relay(rabbit.url, { maxAttempts: 1 }), relay()];
+    expect(await first.runOnce()).toMatchObject({ sent: 0, dead: 1 });
+    expect(await one.runOnce()).toMatchObject({ sent: 1 });
+    const letters = new DeadLetters(db.database);
+    const [dead] = await letters.list(10);
+    expect(dead).toMatchObject({
+      topic: 'event',
+      dedupeKey: 'order.paid:ord_1',
+      lastError: 'No queue is bound to checkout.events for order.paid',
+    });
+    await queue.bindTo('#');
+    await letters.requeue(dead!.id);
+    expect(await one.runOnce()).toMatchObject({ sent: 1 });
+    const [later, requeued] = await queue.take();
+    expect([later, requeued].map((each) => each!.body.id)).toEqual([
+      'order.refunded:re_1',
+      'order.paid:ord_1',
+    ]);
+    expect(requeued!.body.sequence).toBeLessThan(later!.body.sequence); // so that a consumer knows
   });
 
   it('that a full queue refuses are sent once it has room', async () => {

@@ -1,3 +1,4 @@
+import { Flight } from '../../src/database/flight.js';
 import { Database } from '../../src/database/transaction.js';
 import { Outbox } from '../../src/outbox/outbox.js';
 import { Relay } from '../../src/outbox/relay.js';
@@ -7,9 +8,12 @@ import { checkoutBody, orderBody, post } from '../support/checkout.js';
 import { openEventShop, type EventShop } from '../support/event-shop.js';
 import { startMailbox } from '../support/mailbox.js';
 import { pay, refund } from '../support/refunds.js';
-import { openShop } from '../support/shop.js';
+import { OPERATORS, operate } from '../support/operator.js';
+import { openShop, type Shop } from '../support/shop.js';
 import { ACME } from '../support/start-api.js';
 import { authenticate, eventAbout, intentOf } from '../support/webhooks.js';
+
+const { jest } = import.meta;
 
 /** The discard port: nothing listens there, and nothing has to for an event to be staged. */
 const AMQP_URL = 'amqp://127.0.0.1:9';
@@ -169,17 +173,60 @@ describe('Where the broker is away', () => {
     await shop.close();
     await mailbox.stop();
   });
+
+  it('an event that is given up is a dead letter for the operator, until a person requeues it', async () => {
+    const shop = await openShop({ AMQP_URL, ROLE: 'all', OPERATOR_TOKENS: OPERATORS.ada });
+    await shop.db.sql('ALTER TABLE outbox_messages ALTER attempts SET DEFAULT 49'); // one try is left
+    const { order } = await pay(shop.api.url);
+    const given = async () =>
+      (await operate(shop.api.url, 'get', 'dead-letters')).body.data.filter(
+        ({ topic }: Row) => topic === 'event',
+      ) as Row[];
+    while ((await given()).length === 0) await shop.api.app.get(Relay, { strict: false }).runOnce();
+    const [letter] = await given();
+    expect(letter).toMatchObject({
+      dedupeKey: `order.paid:${order.id}`,
+      attempts: 50,
+      lastError: expect.stringContaining('ECONNREFUSED'),
+    });
+    const requeued = await operate(shop.api.url, 'post', `dead-letters/${letter!['id'] as string}/requeue`);
+    expect(requeued.body).toMatchObject({ deadAt: null, dueAt: expect.any(String) });
+    await shop.close();
+  });
 });
 
 describe('Without a broker', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ ROLE: 'api' });
+  });
+  afterAll(() => shop.close());
+
   it('no event is written, as nobody would read it', async () => {
-    const shop = await openShop({ ROLE: 'api' });
     const { charge } = await pay(shop.api.url);
     await refund(shop.api.url, charge.id as string);
     const declined = checkoutBody({ paymentMethod: 'pm_card_visa_chargeDeclined' });
     expect((await post(`${shop.api.url}/v1/checkouts`, declined)).status).toBe(402);
     const topics = await shop.db.sql('SELECT DISTINCT topic FROM outbox_messages');
     expect(topics).toEqual([{ topic: 'receipt' }]);
-    await shop.close();
+  });
+
+  it('nothing is asked of the database for its sake: an event is one statement more, and the only one', async () => {
+    const other = await openShop({ ROLE: 'api', AMQP_URL });
+    const [quiet, telling] = [await statementsOf(shop), await statementsOf(other)];
+    expect(quiet.filter((name) => name === 'outbox_add')).toHaveLength(1); // the receipt
+    const event = telling.splice(telling.lastIndexOf('outbox_add'), 1);
+    expect([event, telling]).toEqual([['outbox_add'], quiet]);
+    await other.close();
   });
 });
+
+/** The statements of a checkout, in order, by their names, or as they are. */
+async function statementsOf({ api }: Shop): Promise<string[]> {
+  await pay(api.url); // finds the tenant
+  const added = jest.spyOn(Flight.prototype, 'add');
+  await pay(api.url);
+  const statements = added.mock.calls.map(([{ name, text }]) => name || text);
+  added.mockRestore();
+  return statements;
+}

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,13 +25,23 @@ export interface RabbitMq {
   /** Again, with what it has on disk. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Everything it wrote so far. */
+  logs(): Promise<string>;
+}
+
+export interface RabbitOptions {
+  /** How long a consumer may take to acknowledge before its channel is closed: half an hour, unless this says otherwise. */
+  readonly acknowledgeWithinMs?: number;
 }
 
 /** A broker of its own: node name, ports, disk and port mapper, so that it meets no other one on the machine. */
-export async function startRabbit(): Promise<RabbitMq> {
+export async function startRabbit({
+  acknowledgeWithinMs = 1_800_000,
+}: RabbitOptions = {}): Promise<RabbitMq> {
   const folder = await mkdtemp(join(tmpdir(), 'rabbitmq-'));
   const [port, distPort, epmdPort] = [await freePort(), await freePort(), await freePort()];
   const env = { ...process.env, ...(await settings(folder, { port, distPort, epmdPort })) };
+  await writeFile(join(folder, 'advanced.config'), patience(acknowledgeWithinMs));
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const mapper = spawn('epmd', ['-port', String(epmdPort), '-address', '127.0.0.1'], {
     env,
@@ -63,6 +73,7 @@ export async function startRabbit(): Promise<RabbitMq> {
       mapper.kill('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
+    logs: () => readFile(join(folder, 'logs', 'log'), 'utf8'),
   };
 }
 
@@ -82,12 +93,20 @@ async function settings(
     RABBITMQ_DIST_PORT: String(distPort),
     RABBITMQ_CONF_ENV_FILE: join(folder, 'none'),
     RABBITMQ_CONFIG_FILE: join(folder, 'none'),
+    RABBITMQ_ADVANCED_CONFIG_FILE: join(folder, 'advanced.config'),
     RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'plugins'),
     RABBITMQ_PID_FILE: join(folder, 'pid'),
     RABBITMQ_MNESIA_BASE: data,
     RABBITMQ_LOG_BASE: logs,
+    RABBITMQ_LOGS: join(logs, 'log'),
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1', // one scheduler: it has nothing to do
   };
+}
+
+/** An Erlang term. The broker looks at its channels once a minute unless it is told to do so more often. */
+function patience(acknowledgeWithinMs: number): string {
+  const tick = Math.min(60_000, acknowledgeWithinMs / 4);
+  return `[{rabbit, [{consumer_timeout, ${acknowledgeWithinMs}}, {channel_tick_interval, ${tick}}]}].\n`;
 }
 
 async function untilItAnswers(url: string, server: ChildProcess): Promise<void> {
@@ -113,9 +132,16 @@ export class TestQueue {
       const channel = await connection.createChannel();
       await channel.assertExchange('checkout.events', 'topic', { durable: true });
       await channel.assertQueue(name, { durable: true, arguments: args });
-      await channel.bindQueue(name, 'checkout.events', pattern);
     });
-    return new TestQueue(url, name);
+    const queue = new TestQueue(url, name);
+    await queue.bindTo(pattern);
+    return queue;
+  }
+
+  bindTo(pattern: string): Promise<void> {
+    return on(this.url, async (connection) => {
+      await (await connection.createChannel()).bindQueue(this.name, 'checkout.events', pattern);
+    });
   }
 
   /** Takes all that is there, in order. */

@@ -126,6 +126,7 @@ describe('The configuration', () => {
     it('takes what is its own', () => {
       expect(production({})).toEqual([]);
       expect(production({ DATABASE_URL: 'postgres://by-certificate@db/checkout' })).toEqual([]);
+      expect(production({ AMQP_URL: 'amqps://checkout:long-and-mine@broker/' })).toEqual([]);
     });
 
     it.each([
@@ -137,6 +138,7 @@ describe('The configuration', () => {
       [{ STRIPE_API_KEY: SANDBOX_PROVIDER_KEY }, 'STRIPE_API_KEY'],
       [{ STRIPE_WEBHOOK_SECRETS: `whsec_mine,${SANDBOX_WEBHOOK_SECRET}` }, 'STRIPE_WEBHOOK_SECRETS'],
       [{ AMQP_URL: 'amqps://guest:guest@broker/' }, 'AMQP_URL'],
+      [{ AMQP_URL: 'amqps://broker/' }, 'AMQP_URL'],
       [{ DATABASE_URL: 'postgres://checkout:checkout@db/checkout' }, 'DATABASE_URL'],
       [{ DATABASE_URL: 'postgres://postgres:postgres@db/checkout' }, 'DATABASE_URL'],
     ])('refuses what is for a laptop, in one sentence that does not repeat it: %j', (risky, name) => {

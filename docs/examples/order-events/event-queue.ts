@@ -1,5 +1,11 @@
 import { Logger } from '@nestjs/common';
-import { connect, type Channel, type ConsumeMessage, type RecoveringChannelModel } from 'amqplib';
+import {
+  connect,
+  type Channel,
+  type ChannelModel,
+  type ConsumeMessage,
+  type RecoveringChannelModel,
+} from 'amqplib';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventReceiver } from './event-receiver.js';
 import { parseEvent, type OrderEvent } from './order-event.js';
@@ -15,7 +21,10 @@ const PREFETCH = 50;
 /** The database is away: what cannot be stored comes again at once, and need not come a thousand times a second. */
 const REST_MS = 1_000;
 
-/** This service's queue of all events. Connects again for as long as it is open. */
+/**
+ * This service's queue of all events. Whatever breaks, the connection, the channel or the queue, it connects anew for as
+ * long as it is open, and makes what is not there: one way back, that is walked often.
+ */
 export class EventQueue {
   private readonly logger = new Logger(EventQueue.name);
   private connection: RecoveringChannelModel | undefined;
@@ -27,11 +36,12 @@ export class EventQueue {
 
   /** Does not wait for the broker, which may be away. */
   async open(): Promise<void> {
-    const setup = (connection: Pick<RecoveringChannelModel, 'createChannel'>) => this.consume(connection);
+    const setup = (connection: ChannelModel) => this.consume(connection);
     this.connection = await connect(this.url, {
       recovery: { setup, maxDelay: 5_000, waitForConnect: false },
     });
-    this.connection.on('error', (err: Error) => this.logger.warn({ msg: 'broker', err }));
+    this.connection.on('error', (err: Error) => this.logger.warn({ msg: 'connection lost', err }));
+    this.connection.on('connect-failed', (err: Error) => this.logger.warn({ msg: 'not connected', err }));
   }
 
   /** What has not been acknowledged goes back to the queue. */
@@ -39,9 +49,11 @@ export class EventQueue {
     await this.connection?.close();
   }
 
-  private async consume(connection: Pick<RecoveringChannelModel, 'createChannel'>): Promise<void> {
+  private async consume(connection: ChannelModel): Promise<void> {
+    const startAnew = (): void => void connection.close().catch(() => undefined); // it is closed already
     const channel = await connection.createChannel();
-    channel.on('error', (err: Error) => this.logger.warn({ msg: 'channel', err }));
+    channel.on('error', (err: Error) => this.logger.warn({ msg: 'channel closed', err }));
+    channel.on('close', startAnew);
     await channel.prefetch(PREFETCH);
     await channel.assertExchange(EXCHANGE, 'topic', { durable: true });
     await channel.assertQueue(REFUSED, { durable: true });
@@ -50,12 +62,14 @@ export class EventQueue {
       arguments: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': REFUSED },
     });
     await channel.bindQueue(QUEUE, EXCHANGE, '#');
-    await channel.consume(QUEUE, (message) => void this.take(channel, message));
+    await channel.consume(QUEUE, (message) => {
+      if (message) void this.take(channel, message);
+      else startAnew(); // the broker has ended the subscription: somebody has deleted the queue
+    });
   }
 
   /** Acknowledged once it is stored, never before: a crash in between brings it again, and the inbox knows it. */
-  private async take(channel: Channel, message: ConsumeMessage | null): Promise<void> {
-    if (!message) return; // somebody has deleted the queue
+  private async take(channel: Channel, message: ConsumeMessage): Promise<void> {
     const event = eventOf(message);
     if (!event) return settle(() => channel.nack(message, false, false));
     try {

@@ -18,12 +18,13 @@ export interface OrderEventData {
 export function parseEvent(content: Buffer): OrderEvent {
   const event = JSON.parse(content.toString()) as Partial<OrderEvent>;
   const { id, type, tenantId, sequence, data } = event;
-  const names = [id, type, tenantId, data?.orderId, data?.currency];
-  const numbers = [sequence, data?.amount];
-  if (!names.every(isName) || !numbers.every(Number.isSafeInteger)) throw new Error('This is no event');
+  const names = [id, type, data?.orderId, data?.currency];
+  const named = isName(tenantId, 63) && names.every((name) => isName(name, 255));
+  if (!named || ![sequence, data?.amount].every(Number.isSafeInteger)) throw new Error('This is no event');
   return event as OrderEvent;
 }
 
-function isName(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
+/** One that the inbox can keep. Any other would fail there, and be sent again, for ever. */
+function isName(value: unknown, longest: number): boolean {
+  return typeof value === 'string' && value.length <= longest && /^[\x21-\x7e]+$/.test(value);
 }
