@@ -1,7 +1,7 @@
 import config from './jest.config.js';
 
 /**
- * More than one machine: processes behind nginx and PgBouncer. Minutes, and programs that
+ * More than one machine: processes behind nginx and PgBouncer, a database that fails over, two builds. Minutes, and programs that
  * Node does not bring: where one is missing, its tests are skipped and say so.
  */
 export default {

@@ -15,6 +15,7 @@ import {
   type ValidationError,
 } from 'class-validator';
 import ipaddr from 'ipaddr.js';
+import { addressesOf } from './addresses.js';
 import { listOf } from './list-of.js';
 
 export type Role = 'api' | 'worker' | 'all';
@@ -31,7 +32,7 @@ export class Environment {
   @IsOptional() @Numeric() @IsInt() @Min(0) @Max(65535) WORKER_PORT?: number;
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) LOG_LEVEL = 'info';
 
-  @IsUrlLike('postgres://user:password@host:5432/name', 'postgres', 'postgresql') DATABASE_URL!: string;
+  @IsDatabaseUrl() DATABASE_URL!: string;
   @Numeric() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 10;
   @Switch() @IsBoolean({ message: switchMessage }) PREPARED_STATEMENTS = true;
 
@@ -130,6 +131,20 @@ function IsUrlLike(example: string, ...schemes: string[]): PropertyDecorator {
     validator: {
       validate: (value) => typeof value === 'string' && hasScheme(value, schemes),
       defaultMessage: (args) => `${args!.property} must look like ${example}`,
+    },
+  });
+}
+
+/** Of one server, or of several. */
+function IsDatabaseUrl(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isDatabaseUrl',
+    validator: {
+      validate: (value) =>
+        typeof value === 'string' &&
+        addressesOf(value).every((each) => hasScheme(each, ['postgres', 'postgresql'])),
+      defaultMessage: (args) =>
+        `${args!.property} must look like postgres://user:password@host:5432/name, or …@one:5432,two:5432/name`,
     },
   });
 }

@@ -1,5 +1,7 @@
-import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
+import { addressesOf } from '../config/addresses.js';
+import { PatientClient } from './patient-client.js';
+import { Primary } from './primary.js';
 import { answerTimeout, connectTimeout } from './timeouts.js';
 
 /**
@@ -13,9 +15,10 @@ export function dataSourceOptions(
   database: { url: string; poolSize: number; lease?: number },
   schema: Pick<DataSourceOptions, 'entities' | 'migrations'>,
 ): DataSourceOptions {
+  const [first, ...others] = addressesOf(database.url);
   return {
     type: 'postgres',
-    url: database.url,
+    url: first!,
     entities: schema.entities,
     migrations: schema.migrations,
     migrationsTransactionMode: 'each',
@@ -24,6 +27,7 @@ export function dataSourceOptions(
     connectTimeoutMS: connectTimeout(database.lease),
     extra: {
       Client: PatientClient,
+      primary: others.length > 0 ? new Primary([first!, ...others]) : undefined,
       pipeline: true, // statements that do not wait for one another share a round trip
       keepAlive: true,
       query_timeout: database.lease === undefined ? TOOLS_TIMEOUT_MS : answerTimeout(database.lease),
@@ -33,22 +37,3 @@ export function dataSourceOptions(
 
 /** Above every `statement_timeout`. */
 const TOOLS_TIMEOUT_MS = 30_000;
-
-/**
- * While the pool hands a client over nobody listens for its errors, and the server may end a session at any moment:
- * an error without a listener would end the process. Whoever holds the client learns of it from their query.
- * A session that takes no writes (it reached a standby, or a primary while that was read-only) may stay so for ever:
- * it is not kept.
- */
-class PatientClient extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
-    this.on('error', () => undefined);
-    this.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
-      if (code === READ_ONLY) void this.end();
-    });
-  }
-}
-
-/** SQLSTATE read_only_sql_transaction. */
-const READ_ONLY = '25006';

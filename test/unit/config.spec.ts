@@ -106,6 +106,17 @@ describe('The configuration', () => {
     ]);
   });
 
+  it.each([
+    ['postgres://user:p,w@one:5432,two:6432,[::1]/checkout?sslmode=verify-full', []],
+    ['postgresql:///checkout', []],
+    ['postgres://user@one:5432,two:x/checkout', ['DATABASE_URL']],
+    ['mysql://user@one:5432,two:5432/checkout', ['DATABASE_URL']],
+    ['one:5432,two:5432', ['DATABASE_URL']],
+  ])('takes a database on one server or on several: %s', (url, wrong) => {
+    const problems = problemsOf({ ...ENOUGH, DATABASE_URL: url });
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(wrong);
+  });
+
   it('never repeats a value that may be secret', () => {
     const problems = problemsOf({
       ...ENOUGH,
@@ -141,6 +152,7 @@ describe('The configuration', () => {
       [{ AMQP_URL: 'amqps://broker/' }, 'AMQP_URL'],
       [{ DATABASE_URL: 'postgres://checkout:checkout@db/checkout' }, 'DATABASE_URL'],
       [{ DATABASE_URL: 'postgres://postgres:postgres@db/checkout' }, 'DATABASE_URL'],
+      [{ DATABASE_URL: 'postgres://checkout:checkout@one:5432,two:5432/checkout' }, 'DATABASE_URL'],
     ])('refuses what is for a laptop, in one sentence that does not repeat it: %j', (risky, name) => {
       const problems = production(risky);
       expect(problems).toEqual([expect.stringMatching(`^${name} .*NODE_ENV=production$`)]);
