@@ -30,10 +30,15 @@ export function dataSourceOptions(
       primary: others.length > 0 ? new Primary([first!, ...others]) : undefined,
       pipeline: true, // statements that do not wait for one another share a round trip
       keepAlive: true,
+      application_name: database.lease === undefined ? TOOLS : SERVICE,
       query_timeout: database.lease === undefined ? TOOLS_TIMEOUT_MS : answerTimeout(database.lease),
     },
   };
 }
+
+/** What PostgreSQL calls a session in pg_stat_activity and its log. A startup parameter that PgBouncer does take. */
+const SERVICE = 'checkout';
+const TOOLS = 'checkout-tools';
 
 /** Above every `statement_timeout`. */
 const TOOLS_TIMEOUT_MS = 30_000;

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   migrate: '../database/cli/migrate.js',
   revert: '../database/cli/revert.js',
   reset: '../database/cli/reset.js',
+  distribute: '../database/cli/distribute.js',
   tenants: '../tenancy/cli/tenants.js',
   generate: './generate-migration.js',
 };
