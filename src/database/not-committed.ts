@@ -1,3 +1,6 @@
+import { isAborted } from './errors.js';
+import { NotCarriedOut } from './flight.js';
+
 /**
  * A COMMIT went out and its answer never came back: it may or may not have happened.
  * Only reading what it would have written can tell; repeating it blindly could do the work twice.
@@ -26,4 +29,9 @@ export class UnexpectedRowCount extends Error {
     super(`${statement} did not change the one row that it had to`);
     this.name = 'UnexpectedRowCount';
   }
+}
+
+/** That something else failed before. */
+export function isEcho(error: unknown): boolean {
+  return error instanceof NotCarriedOut || isAborted(error);
 }

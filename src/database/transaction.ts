@@ -1,9 +1,10 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { isAborted, isDisconnected, isDivisionByZero, isRolledBack } from './errors.js';
+import { needsBegin } from './citus.js';
+import { isDisconnected, isDivisionByZero, isRolledBack } from './errors.js';
 import { Flight, NotCarriedOut } from './flight.js';
-import { CommitRefused, CommitUnknown, UnexpectedRowCount } from './not-committed.js';
+import { CommitRefused, CommitUnknown, isEcho, UnexpectedRowCount } from './not-committed.js';
 import { reservedPool } from './reserved-pool.js';
 import { planned, type DecisiveStatement, type Statement, type Values } from './statement.js';
 
@@ -25,6 +26,7 @@ export class Tx {
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
     private readonly named: boolean,
+    private readonly needsBegin: boolean,
   ) {}
 
   /** TypeORM's view of this transaction, for where repositories read better; asked anew for each query. */
@@ -102,6 +104,7 @@ export class Tx {
    */
   async commit(): Promise<void> {
     await this.answered;
+    if (this.flight && this.needsBegin) this.begin();
     if (this.begun) await this.commitBegun();
     else if (this.flight) await this.commitWhole(this.flight);
     for (const listener of this.afterwards) listener();
@@ -193,11 +196,6 @@ export class Tx {
   }
 }
 
-/** That something else failed before. */
-function isEcho(error: unknown): boolean {
-  return error instanceof NotCarriedOut || isAborted(error);
-}
-
 // Without names: prepared statements can be lost (a pooler gave the session to others), and these must not.
 const BEGIN = planned('BEGIN');
 const COMMIT = planned('COMMIT');
@@ -211,6 +209,7 @@ function socketOf(client: PoolClient): { destroy(): void; destroySoon(): void } 
 /** The database as the service uses it: single statements, and transactions whose COMMIT is checked. */
 export class Database {
   private reserved: Pool | undefined;
+  private needsBegin: boolean | undefined;
 
   /** @param named whether statements are prepared, once per connection: not where a pooler gives it to others in between */
   constructor(
@@ -252,7 +251,8 @@ export class Database {
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
     try {
-      return await this.run(work, new Tx(client, this.dataSource, this.named));
+      this.needsBegin ??= await needsBegin(client);
+      return await this.run(work, new Tx(client, this.dataSource, this.named, this.needsBegin));
     } finally {
       client.release();
     }

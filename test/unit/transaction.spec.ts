@@ -220,6 +220,22 @@ describe('A transaction', () => {
     expect(await tenants()).toEqual(['a']);
   });
 
+  it('that is one flight has a BEGIN on Citus, which would commit its statements one by one', async () => {
+    const only = statement('test_only_after_begin', 'SAVEPOINT here');
+    const saved = (database: Database) =>
+      database.transaction(async (tx) => {
+        tx.send(ADD_TENANT, ['a']);
+        tx.send(only);
+        expect(tx.departed).toBe(false);
+      });
+    await expect(saved(db.database)).rejects.toThrow('SAVEPOINT can only be used in transaction blocks');
+    await db.sql(`INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+      VALUES (1, 'citus', 10, 'public'::regnamespace, false, '0')`); // as far as we can tell, this is Citus
+    await saved(new Database(db.database.dataSource));
+    await db.sql("DELETE FROM pg_extension WHERE extname = 'citus'");
+    expect(await tenants()).toEqual(['a']);
+  });
+
   it('that is one flight fails where its commit does, with every statement carried out', async () => {
     await db.sql(`
       CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS $$
