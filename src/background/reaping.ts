@@ -44,12 +44,12 @@ export function reaping({ table, key, since, served, only = 'true' }: Reaping): 
     remove: statement(
       `reap_${table}`,
       `WITH served AS MATERIALIZED (
-         SELECT tenant_id, ${key} FROM ${table} AS candidate
+         SELECT ${key} FROM ${table} AS candidate
           WHERE tenant_id = $1 AND ${served} AND ${before('$2', '$3')} AND ${only}
           ORDER BY ${since} LIMIT ${BATCH}
           FOR UPDATE SKIP LOCKED
        )
-       DELETE FROM ${table} WHERE (tenant_id, ${key}) IN (SELECT tenant_id, ${key} FROM served)
+       DELETE FROM ${table} WHERE tenant_id = $1 AND (${key}) IN (SELECT ${key} FROM served)
        RETURNING 1`,
     ),
   };

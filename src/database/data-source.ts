@@ -30,13 +30,13 @@ export function dataSourceOptions(
       primary: others.length > 0 ? new Primary([first!, ...others]) : undefined,
       pipeline: true, // statements that do not wait for one another share a round trip
       keepAlive: true,
-      application_name: database.lease === undefined ? TOOLS : SERVICE,
+      fallback_application_name: database.lease === undefined ? TOOLS : SERVICE,
       query_timeout: database.lease === undefined ? TOOLS_TIMEOUT_MS : answerTimeout(database.lease),
     },
   };
 }
 
-/** What PostgreSQL calls a session in pg_stat_activity and its log. A startup parameter that PgBouncer does take. */
+/** What PostgreSQL calls a session in its log, unless PGAPPNAME says more. A startup parameter that PgBouncer does take. */
 const SERVICE = 'checkout';
 const TOOLS = 'checkout-tools';
 

@@ -50,7 +50,9 @@ async function requireEmpty(manager: EntityManager, table: string): Promise<void
   await manager.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
   const rows = await manager.query<unknown[]>(`SELECT FROM ${table} LIMIT 1`);
   if (rows.length > 0)
-    throw new Error(`${table} has rows: partition a schema that is freshly migrated, and load them afterwards.`);
+    throw new Error(
+      `${table} has rows: partition a schema that is freshly migrated, and load them afterwards.`,
+    );
 }
 
 async function furnishingOf(manager: EntityManager, table: string): Promise<Furnishing> {

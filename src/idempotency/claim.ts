@@ -60,7 +60,7 @@ export const CLAIM: DecisiveStatement = {
      ${Object.keys(CLAIMED)
        .map((column) => `${column} = excluded.${column}`)
        .join(', ')}
-   WHERE 1 / (held.status = 'finished' AND held.expires_at <= now() AND held.version = $11)::int = 1`,
+   WHERE 1 / (held.status = 'finished' AND held.expires_at <= excluded.created_at AND held.version = $11)::int = 1`,
   ),
   decisive: true,
 };

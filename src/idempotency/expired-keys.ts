@@ -11,7 +11,7 @@ export const EXPIRED_KEYS: Kept = {
     since: 'expires_at',
     served: "status = 'finished'",
     only: `NOT EXISTS (SELECT FROM reviews
-     WHERE reviews.tenant_id = candidate.tenant_id AND subject_kind = 'idempotency_key' AND subject_id = candidate.id
+     WHERE reviews.tenant_id = $1 AND subject_kind = 'idempotency_key' AND subject_id = candidate.id
        AND decided_at IS NULL)`,
   }),
 };

@@ -37,13 +37,16 @@ export interface KeyRow {
   readonly lease_remaining: number | null;
 }
 
-/** What a statement selects or returns for a `KeyRow`; `$3` is for how many hours other systems remember derived keys. */
+/**
+ * What a statement selects or returns for a `KeyRow`; `$3` is for how many hours other systems remember derived keys. The
+ * time is a subquery, as Citus lets no write return now().
+ */
 export const KEY_COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
   request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
   created_at, completed_at, expires_at,
-  in_doubt, known_outcome, coalesce(first_sent_at < now() - make_interval(hours => $3), false) AS window_over,
-  coalesce(expires_at <= now(), false) AS expired,
-  extract(epoch FROM locked_until - now())::float8 AS lease_remaining`;
+  in_doubt, known_outcome, coalesce(first_sent_at < (SELECT now() - make_interval(hours => $3)), false) AS window_over,
+  coalesce(expires_at <= (SELECT now()), false) AS expired,
+  extract(epoch FROM locked_until - (SELECT now()))::float8 AS lease_remaining`;
 
 /** A key is tried at least every hour, however often it failed or was put off: outages end, and somebody's money waits. */
 export const LONGEST_PAUSE_SECONDS = 3_600;

@@ -119,13 +119,16 @@ const FIND = statement(
 
 const FIND_SETTLED = statement('key_find_settled', `${FIND.text} FOR UPDATE`);
 
-/** A call that goes on at another recovery point, under the same derived key, keeps its past. */
+/**
+ * A call that goes on at another recovery point, under the same derived key, keeps its past. The time is a subquery, as
+ * Citus takes no now() in a CASE of a write.
+ */
 const ADVANCE = changesOneRow(
   'key_advance',
   `UPDATE idempotency_keys SET recovery_point = $5, state = $6, request = $7, request_step = $8,
      request_derived_key = $9,
      first_sent_at = CASE WHEN $9::text IS NULL THEN NULL WHEN request_derived_key = $9 THEN first_sent_at
-       ELSE now() END,
+       ELSE (SELECT now()) END,
      in_doubt = in_doubt AND $9::text IS NOT DISTINCT FROM request_derived_key, known_outcome = NULL, unrecognised_since = NULL, version = version + 1,
      locked_until = now() + make_interval(secs => $10)
    WHERE ${FENCED}`,

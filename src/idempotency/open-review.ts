@@ -37,6 +37,6 @@ const OPEN = statement(
      SET evidence = jsonb_set(reviews.evidence::jsonb, '{later}',
        coalesce(reviews.evidence::jsonb -> 'later', '[]') || excluded.evidence::jsonb)
      WHERE NOT reviews.evidence::jsonb @> excluded.evidence::jsonb
-       AND NOT coalesce(reviews.evidence::jsonb -> 'later', '[]') @> jsonb_build_array(excluded.evidence::jsonb)
+       AND NOT coalesce(reviews.evidence::jsonb -> 'later', '[]') @> ('[]' || excluded.evidence::jsonb)
        AND jsonb_array_length(coalesce(reviews.evidence::jsonb -> 'later', '[]')) < ${MOST_LATER}`,
 );

@@ -59,7 +59,7 @@ const DUE_TENANTS = planned(dueTenants({ table: 'inbox_messages', due: 'due_at',
 /** MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows. */
 const CLAIM = planned(
   `WITH due AS MATERIALIZED (
-     SELECT tenant_id, source, id FROM inbox_messages
+     SELECT source, id FROM inbox_messages
       WHERE tenant_id = $1 AND ${WAITING} AND due_at <= now()
       ORDER BY due_at
       LIMIT $3
@@ -67,7 +67,7 @@ const CLAIM = planned(
    )
    UPDATE inbox_messages
       SET attempts = attempts + 1, due_at = now() + make_interval(secs => $2)
-    WHERE (tenant_id, source, id) IN (SELECT tenant_id, source, id FROM due)
+    WHERE tenant_id = $1 AND (source, id) IN (SELECT source, id FROM due)
    RETURNING source, id, payload, attempts`,
 );
 

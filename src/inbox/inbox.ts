@@ -45,7 +45,7 @@ export class Inbox {
 const RECEIVE = statement(
   'inbox_receive',
   `INSERT INTO inbox_messages (tenant_id, source, id, payload)
-   SELECT id, $2, $3, $4 FROM tenants WHERE id = $1
+   SELECT $1, $2, $3, $4 FROM tenants WHERE id = $1
    ON CONFLICT (tenant_id, source, id) DO NOTHING RETURNING id`,
 );
 

@@ -92,11 +92,11 @@ const DUE_TENANTS = planned(
  */
 const CLAIM = planned(
   `WITH due AS MATERIALIZED (
-     SELECT tenant_id, id FROM outbox_messages AS message
+     SELECT id FROM outbox_messages AS message
       WHERE tenant_id = $1 AND due_at <= now()
         AND (ordering_key IS NULL OR sequence = (
           SELECT min(sequence) FROM outbox_messages AS unsent
-           WHERE unsent.tenant_id = message.tenant_id AND unsent.ordering_key = message.ordering_key
+           WHERE unsent.tenant_id = $1 AND unsent.ordering_key = message.ordering_key
              AND unsent.sent_at IS NULL AND unsent.dead_at IS NULL))
       ORDER BY due_at
       LIMIT $4
@@ -104,7 +104,7 @@ const CLAIM = planned(
    )
    UPDATE outbox_messages
       SET claim_token = $2, attempts = attempts + 1, due_at = now() + make_interval(secs => $3)
-    WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM due)
+    WHERE tenant_id = $1 AND id IN (SELECT id FROM due)
    RETURNING id, dedupe_key AS "dedupeKey", topic, sequence, payload, created_at AS "createdAt", attempts`,
 );
 
@@ -115,10 +115,10 @@ const CLAIM = planned(
  */
 const DEFER_WAITING = planned(
   `WITH waiting AS MATERIALIZED (
-     SELECT message.tenant_id, message.id, first.due_at
+     SELECT message.id, first.due_at
        FROM outbox_messages AS message, LATERAL (
          SELECT sequence, due_at, claim_token FROM outbox_messages AS unsent
-          WHERE unsent.tenant_id = message.tenant_id AND unsent.ordering_key = message.ordering_key
+          WHERE unsent.tenant_id = $1 AND unsent.ordering_key = message.ordering_key
             AND unsent.sent_at IS NULL AND unsent.dead_at IS NULL
           ORDER BY sequence LIMIT 1) AS first
       WHERE message.tenant_id = $1 AND message.due_at <= now()
@@ -128,7 +128,7 @@ const DEFER_WAITING = planned(
    )
    UPDATE outbox_messages AS message SET due_at = waiting.due_at
      FROM waiting
-    WHERE message.tenant_id = waiting.tenant_id AND message.id = waiting.id`,
+    WHERE message.tenant_id = $1 AND message.id = waiting.id`,
 );
 
 /** The outcomes come as one object, looked up for each message: a join would be planned by guesses at claim_token. */

@@ -99,7 +99,7 @@ export function pollStatements({
     tenants: planned(dueTenants({ table, due: 'next_poll_at', waiting: open })),
     claim: planned(
       `WITH due AS MATERIALIZED (
-         SELECT tenant_id, id FROM ${table}
+         SELECT id FROM ${table}
           WHERE tenant_id = $1 AND ${open} AND next_poll_at <= now()
           ORDER BY next_poll_at
           LIMIT $2
@@ -107,7 +107,7 @@ export function pollStatements({
        )
        UPDATE ${table} AS polled
           SET polls = polls + 1, next_poll_at = now() + make_interval(secs => least(3600, 30 * 2 ^ least(polls, 10)))
-        WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM due)
+        WHERE tenant_id = $1 AND id IN (SELECT id FROM due)
        RETURNING ${returning}`,
     ),
   };

@@ -44,6 +44,6 @@ const POLLS = pollStatements({
   table: 'refunds',
   open: "status IN ('pending', 'requires_action') AND provider_id IS NOT NULL",
   returning: `id AS "refundId", amount, currency, provider_id AS "providerId",
-    (SELECT provider_id FROM charges WHERE charges.tenant_id = polled.tenant_id AND charges.id = polled.charge_id)
+    (SELECT provider_id FROM charges WHERE charges.tenant_id = $1 AND charges.id = polled.charge_id)
       AS "paymentId"`,
 });

@@ -100,7 +100,7 @@ const STATEMENTS = {
   charge: statementsOn('charges', 'order_id AS "orderId"'),
   refund: statementsOn(
     'refunds',
-    `(SELECT provider_id FROM charges WHERE charges.tenant_id = held.tenant_id AND charges.id = held.charge_id)
+    `(SELECT provider_id FROM charges WHERE charges.tenant_id = $1 AND charges.id = held.charge_id)
        AS "paymentId"`,
   ),
 };

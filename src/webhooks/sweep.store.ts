@@ -55,8 +55,9 @@ function columnsOf(news: readonly (ChargeNews | RefundNews)[], about: 'charge' |
 
 const BEGIN = statement(
   'sweep_begin',
-  `UPDATE sweeps SET due_at = now() + make_interval(secs => $1)
-   WHERE name = 'payments' AND due_at <= now() RETURNING now()::text AS begun`,
+  `WITH begun AS (UPDATE sweeps SET due_at = now() + make_interval(secs => $1)
+     WHERE name = 'payments' AND due_at <= now() RETURNING 1)
+   SELECT now()::text AS begun FROM begun`,
 );
 
 const END = statement(

@@ -46,10 +46,13 @@ describe('npm run db:distribute', () => {
     expect(await partitionsOf(db)).toEqual([]);
   });
 
-  it.each(['1', '0', '-4', '1.5', 'many', '', '1025'])('refuses %p as a number of partitions', async (count) => {
-    const { code, stderr } = await distribute(`--partitions=${count}`);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('between 2 and 1024')]);
-  });
+  it.each(['1', '0', '-4', '1.5', 'many', '', '1025'])(
+    'refuses %p as a number of partitions',
+    async (count) => {
+      const { code, stderr } = await distribute(`--partitions=${count}`);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('between 2 and 1024')]);
+    },
+  );
 
   it('partitions every table of a tenant, and keeps all else that the tables have', async () => {
     const before = await db.sql(FURNISHING, [TENANT_TABLES]);
@@ -61,6 +64,9 @@ describe('npm run db:distribute', () => {
     const parts = await partitionsOf(db);
     expect(parts).toHaveLength(8 * TENANT_TABLES.length);
     expect(parts.find(({ name }) => name === 'orders_7')).toMatchObject({ options: ['fillfactor=80'] });
+    expect(parts.filter(({ unlogged }) => unlogged).map(({ name }) => name.replace(/_\d$/, ''))).toEqual(
+      Array.from({ length: 8 }, () => 'tenant_use'),
+    );
     expect((await distribute('--partitions', '8')).stdout).toMatch(/already/);
   });
 
@@ -90,6 +96,7 @@ describe('npm run db:distribute', () => {
 });
 
 const partitionsOf = (db: TestDatabase) =>
-  db.sql<{ name: string; options: string[] | null }>(
-    "SELECT relname AS name, reloptions AS options FROM pg_class WHERE relispartition AND relkind = 'r'",
+  db.sql<{ name: string; options: string[] | null; unlogged: boolean }>(
+    `SELECT relname AS name, reloptions AS options, relpersistence = 'u' AS unlogged
+       FROM pg_class WHERE relispartition AND relkind = 'r'`,
   );

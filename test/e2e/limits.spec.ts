@@ -127,7 +127,10 @@ describe('What a tenant sends to one process', () => {
   });
 
   const open = async () => {
-    const options = dataSourceOptions({ url: db.url, poolSize: 1 }, { entities: [], migrations: [] });
+    const options = dataSourceOptions(
+      { url: db.url, poolSize: 1, lease: 30 },
+      { entities: [], migrations: [] },
+    );
     const database = new Database(await new DataSource(options).initialize());
     const side = { database, use: new SharedUse(database), told: 0 };
     side.use.onUseElsewhere((_tenant, requests) => (side.told += requests));

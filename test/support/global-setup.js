@@ -3,11 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../dist/src/database/data-source.js';
 import { migrate } from '../../dist/src/database/migrate.js';
+import { partition } from '../../dist/src/database/partition.js';
+import { EXPLAINED } from './explained.js';
 
 /**
  * One real PostgreSQL for the whole run, and in it a migrated template that each test file copies in 65 ms.
- * TEST_DATABASE_URL names a server to use instead, as a user that may create databases.
+ * TEST_DATABASE_URL names a server to use instead, as a user that may create databases. PARTITIONS says how many each
+ * table of a tenant has; the server then writes down how it carried out each statement.
  * Plain JavaScript over the build, as jest does not map module names here; `npm test` builds first.
  */
 export default async function globalSetup() {
@@ -17,11 +22,21 @@ export default async function globalSetup() {
   const url = new URL(admin);
   url.pathname = template;
   await migrate(url.href, { lease: 30 });
+  if (PARTITIONS) await partitionAt(url.href);
   Object.assign(process.env, { TEST_ADMIN_URL: admin, TEST_TEMPLATE: template });
 }
 
+const PARTITIONS = Number(process.env.PARTITIONS ?? 0);
+
+async function partitionAt(url) {
+  const options = dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] });
+  const dataSource = await new DataSource(options).initialize();
+  await partition(dataSource, PARTITIONS).finally(() => dataSource.destroy());
+}
+
 async function startServer() {
-  const keeper = fork(fileURLToPath(new URL('./test-postgres.js', import.meta.url)), {
+  const settings = JSON.stringify(PARTITIONS ? EXPLAINED : {});
+  const keeper = fork(fileURLToPath(new URL('./test-postgres.js', import.meta.url)), [settings], {
     execArgv: [],
     detached: true, // Ctrl-C is for the run; the server goes when the run is over
   });

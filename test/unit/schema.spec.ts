@@ -15,7 +15,6 @@ interface Constraint {
   columns: string[];
 }
 
-
 const OURS = `
   SELECT oid, relname FROM pg_class
    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'migrations'`;

@@ -11,7 +11,9 @@ const MOST_PARTITIONS = 1_024;
 /** Spreads the tables by tenant: over the servers of a Citus cluster, or with --partitions over partitions of one server. */
 await runCommand(async ({ url }) => {
   const partitions = readPartitions();
-  const dataSource = new DataSource(dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] }));
+  const dataSource = new DataSource(
+    dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] }),
+  );
   await dataSource.initialize();
   try {
     const tables = partitions ? await partition(dataSource, partitions) : await distribute(dataSource);
@@ -19,6 +21,7 @@ await runCommand(async ({ url }) => {
       ? ['Partitioned', 'Every table of a tenant is partitioned already.']
       : ['Distributed', 'Every table is distributed already.'];
     console.log(tables.length > 0 ? `${did}: ${tables.join(', ')}` : nothing);
+    if (!partitions) console.log('Background work does not run on Citus yet: see docs/sharding.md.');
   } finally {
     await dataSource.destroy();
   }

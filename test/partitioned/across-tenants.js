@@ -1,0 +1,34 @@
+/**
+ * The statements that may meet more than one shard, by words of theirs, and why. Where data is distributed each asks
+ * every shard: none is part of a request of a tenant.
+ */
+export const ACROSS_TENANTS = [
+  {
+    words: 'WITH RECURSIVE earliest AS',
+    reason: 'finds the tenants with something due, for the worker: what it then claims is of one tenant',
+  },
+  {
+    words: 'WITH RECURSIVE oldest AS',
+    reason: 'finds the tenants with rows that have served, for the reaper',
+  },
+  { words: 'count(*)::int AS keys', reason: 'the gauges of keys and reviews, for all tenants' },
+  {
+    words: 'unnest($1::text[], $2::text[], $3::text[]',
+    reason: "the sweep: a page of the provider's account, which is everybody's",
+  },
+  { words: 'INSERT INTO tenant_use', reason: 'once a second, what a process has let in of each tenant' },
+  { words: 'FROM reviews AS review', reason: 'the list of an operator, who serves every tenant' },
+  { words: 'FROM reviews WHERE id = $1', reason: 'an operator names a review by its id alone' },
+  {
+    words: 'dead_at IS NOT NULL AND ($2::text IS NULL OR id < $2)',
+    reason: "the operator's list of dead letters",
+  },
+  {
+    words: 'WHERE id = $1 AND dead_at IS NOT NULL',
+    reason: 'an operator names a dead letter by its id alone',
+  },
+  {
+    words: '(SELECT tenants.id, $1::text FROM tenants)',
+    reason: 'an operator names a message by its id alone',
+  },
+];
