@@ -1,5 +1,4 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { CITUS } from './citus.js';
 import { DISTRIBUTION_COLUMN, REFERENCE_TABLES, TENANT_TABLES } from './distribution.js';
 
 /** All tenants' tables are colocated with this one: the shards of one tenant are on one server, and stay together. */
@@ -25,7 +24,7 @@ export async function distribute(dataSource: DataSource): Promise<string[]> {
 }
 
 async function requireCitus(manager: EntityManager): Promise<void> {
-  const [found] = await manager.query<unknown[]>(CITUS);
+  const [found] = await manager.query<unknown[]>("SELECT FROM pg_extension WHERE extname = 'citus'");
   if (found) return;
   throw new Error(
     'This database has no Citus: run CREATE EXTENSION citus in it, or say --partitions <number> to partition it on this server.',

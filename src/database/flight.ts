@@ -29,8 +29,6 @@ const PgQuery = pg.Query as unknown as new (
   settle?: (error: Error | null, result: QueryResult) => void,
 ) => Query;
 
-type Settle = [resolve: (result: QueryResult) => void, reject: (error: Error) => void];
-
 /** pg's message that ends what is answered together. */
 const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
 
@@ -70,8 +68,7 @@ function newCollector(wire: Wire): Collector {
 /**
  * Statements that travel together: one write, one Sync, one answer. In pg's own pipeline each statement has a Sync of its
  * own, and so a write on both sides: 14 of each in a checkout, which took a third of the processors' time.
- * And nothing behind a statement that failed is carried out, a COMMIT least of all. Where it has no BEGIN, it is one
- * transaction nevertheless, and its Sync commits it (PostgreSQL manual, 54.2.3 and 54.2.4).
+ * And nothing behind a statement that failed is carried out, a COMMIT least of all (PostgreSQL manual, 54.2.3).
  */
 export class Flight extends PgQuery {
   private readonly queries: Query[] = [];
@@ -81,10 +78,6 @@ export class Flight extends PgQuery {
   private unsendable: Error | undefined;
   /** The connection is of no use any more. */
   lost = false;
-  /** All of it was carried out; and where none of it was a BEGIN, it is committed. */
-  complete = false;
-  /** The first error, where it was not. */
-  failure: Error | undefined;
   // pg names the statement that is being prepared by these two.
   declare name: string | undefined;
   declare text: string;
@@ -100,29 +93,19 @@ export class Flight extends PgQuery {
   }
 
   /** @returns its result, once there is an answer; it fails where an earlier one failed */
-  add(statement: Statement, values: Values, { rows }: { rows: boolean }): Promise<QueryResult> {
-    return new Promise((...settle) => {
-      const query = this.query(statement, values, settle);
+  add({ name, text }: Statement, values: Values, { rows }: { rows: boolean }): Promise<QueryResult> {
+    return new Promise((resolve, reject) => {
+      const query = new PgQuery(text, [], (error, result) => {
+        if (!error) return resolve(result);
+        this.unsendable ??= error;
+        reject(error);
+      });
+      query.name = this.named ? name : '';
+      query.values = values;
+      query.queryMode = 'extended';
       this.queries.push(query);
       if (rows) this.rowsWanted.add(query);
     });
-  }
-
-  /** Puts one before all others. */
-  precede(statement: Statement): Promise<QueryResult> {
-    return new Promise((...settle) => this.queries.unshift(this.query(statement, [], settle)));
-  }
-
-  private query({ name, text }: Statement, values: Values, [resolve, reject]: Settle): Query {
-    const query = new PgQuery(text, [], (error, result) => {
-      if (!error) return resolve(result);
-      this.unsendable ??= error;
-      reject(error);
-    });
-    query.name = this.named ? name : '';
-    query.values = values;
-    query.queryMode = 'extended';
-    return query;
   }
 
   depart(client: ClientBase): void {
@@ -172,7 +155,6 @@ export class Flight extends PgQuery {
   }
 
   override handleReadyForQuery(): void {
-    this.complete = true;
     this.callback();
   }
 
@@ -180,7 +162,6 @@ export class Flight extends PgQuery {
   override handleError(error: Error, wire?: Wire): void {
     const [failed, ...behind] = this.queries.slice(this.answered);
     this.answered = this.queries.length;
-    this.failure = error;
     this.lost = isDisconnected(error);
     const echo = this.lost ? error : new NotCarriedOut();
     failed?.handleError(error, wire);

@@ -1,29 +1,13 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** What the proxy does to the next that commits: swallow it, or let it through and swallow its answer, or answer what no server says. */
+/** What the proxy does to the next COMMIT: swallow it, or let it through and swallow its answer, or answer what no server says. */
 type CommitFault = 'lose_commit' | 'lose_commit_answer' | 'garble_commit_answer';
 
 /** A query message (PostgreSQL manual, 54.7) that says COMMIT. */
 const COMMIT = Buffer.from('COMMIT\0');
 
-/** What a message begins with, by that chapter. */
-const [EXECUTE, SYNC] = Buffer.from('ES');
-
 /** A message of a kind that there is not. */
 const UNHEARD_OF = Buffer.from([0x21, 0, 0, 0, 4]);
-
-/** Says COMMIT, or is several statements before one Sync: those are committed by it. */
-function commits(chunk: Buffer): boolean {
-  return chunk.includes(COMMIT) || (statements(chunk) > 1 && chunk.at(-5) === SYNC);
-}
-
-/** In a chunk that begins with a message. */
-function statements(chunk: Buffer): number {
-  let count = 0;
-  for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1))
-    if (chunk[at] === EXECUTE) count += 1;
-  return count;
-}
 
 /** Stands between the applications and PostgreSQL, and breaks connections in the ways that networks do. */
 export class DatabaseProxy {
@@ -127,7 +111,7 @@ class Link {
   private toServer(chunk: Buffer): void {
     if (this.frozen) return this.hearNothing();
     if (this.answerLost) return;
-    const fault = commits(chunk) ? this.events.takeFault() : undefined;
+    const fault = chunk.includes(COMMIT) ? this.events.takeFault() : undefined;
     if (fault === 'lose_commit') return this.cut();
     this.answerLost = fault === 'lose_commit_answer';
     this.answerGarbled = fault === 'garble_commit_answer';

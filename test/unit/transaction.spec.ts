@@ -203,36 +203,13 @@ describe('A transaction', () => {
     expect(await tenants()).toEqual(['a', 'b']);
   });
 
-  it('that is one flight needs no BEGIN to be one transaction: all of it is committed, or nothing', async () => {
-    const level = statement('test_level', 'SELECT pg_current_xact_id()::text AS id, now()::text AS at');
-    let seen: Promise<unknown[]> | undefined;
+  it('that is one flight has a BEGIN, without which Citus would commit its statements one by one', async () => {
+    const onlyAfterBegin = statement('test_only_after_begin', 'SAVEPOINT here');
     await db.database.transaction(async (tx) => {
-      seen = Promise.all([tx.query(level), tx.query(level)]); // neither is waited for
       tx.send(ADD_TENANT, ['a']);
+      tx.send(onlyAfterBegin);
+      expect(tx.departed).toBe(false);
     });
-    const [first, second] = (await seen)!;
-    expect(first).toEqual(second); // one transaction, one time
-    const refused = db.database.transaction(async (tx) => {
-      tx.send(ADD_TENANT, ['b']);
-      tx.send(ADD_TENANT, ['a']);
-    });
-    await expect(refused).rejects.toThrow('duplicate key');
-    expect(await tenants()).toEqual(['a']);
-  });
-
-  it('that is one flight has a BEGIN on Citus, which would commit its statements one by one', async () => {
-    const only = statement('test_only_after_begin', 'SAVEPOINT here');
-    const saved = (database: Database) =>
-      database.transaction(async (tx) => {
-        tx.send(ADD_TENANT, ['a']);
-        tx.send(only);
-        expect(tx.departed).toBe(false);
-      });
-    await expect(saved(db.database)).rejects.toThrow('SAVEPOINT can only be used in transaction blocks');
-    await db.sql(`INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-      VALUES (1, 'citus', 10, 'public'::regnamespace, false, '0')`); // as far as we can tell, this is Citus
-    await saved(new Database(db.database.dataSource));
-    await db.sql("DELETE FROM pg_extension WHERE extname = 'citus'");
     expect(await tenants()).toEqual(['a']);
   });
 
