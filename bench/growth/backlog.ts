@@ -1,4 +1,5 @@
 import { AbandonedKeyStore } from '../../src/idempotency/abandoned-key.store.js';
+import { Sealing } from '../../src/idempotency/sealing.js';
 import { MessageHandlers } from '../../src/outbox/delivery.js';
 import { OutboxStore, type Claim } from '../../src/outbox/outbox.store.js';
 import { Relay } from '../../src/outbox/relay.js';
@@ -70,7 +71,7 @@ export async function claimAbandoned(
 ): Promise<Timed> {
   await database.sql(ABANDON, [ACME.tenant, keys]);
   const own = await connect(database.url);
-  const store = new AbandonedKeyStore(own, config);
+  const store = new AbandonedKeyStore(own, new Sealing(config), config);
   const timed = new Timed();
   for (let n = 0; n < claims; n++) {
     const claimed = await timed.of(() => store.claim(ACME.tenant));

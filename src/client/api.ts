@@ -1168,7 +1168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -2349,7 +2349,7 @@ export interface operations {
             /**
              * @description The outcome is not known yet. Or: The payment provider cannot be reached.
              *
-             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
+             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
              */
             503: {
                 headers: {
@@ -2770,7 +2770,7 @@ export interface operations {
             /**
              * @description The outcome is not known yet. Or: The payment provider cannot be reached.
              *
-             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
+             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
              */
             503: {
                 headers: {
@@ -3206,7 +3206,7 @@ export interface operations {
             /**
              * @description The outcome is not known yet. Or: The payment provider cannot be reached.
              *
-             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
+             *     The outcome is not known yet. Or: The payment provider cannot be reached. Or: The request cannot be compared here yet. Or: The operation cannot be continued here yet. Or: What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down.
              */
             503: {
                 headers: {
@@ -3863,12 +3863,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The payment provider cannot be asked. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description The payment provider cannot be asked. Or: What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
                      * @description Seconds to wait at least before the next try.
-                     * @example 5
+                     * @example 1
                      */
                     "Retry-After"?: number;
                     /**
@@ -4558,7 +4558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**
@@ -4767,7 +4767,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
+            /** @description What is stored cannot be read here. Or: This instance has too much to do. Or: The service cannot reach its database. Or: This instance is shutting down. */
             503: {
                 headers: {
                     /**

@@ -1,6 +1,7 @@
 import { readEnvironment, type Environment, type Role } from './environment.js';
 import { listOf } from './list-of.js';
 import { unsafeInProduction } from './production.js';
+import { sealingKeysOf, type SealingKeys } from './sealing-keys.js';
 import { timingsOf, type Timings } from './timings.js';
 
 /** Everything the service was told, checked and typed; an abstract class, so that it is also its Nest token. */
@@ -34,6 +35,8 @@ export abstract class Config {
   /** Where events are published; undefined: there are none. */
   abstract readonly amqpUrl: string | undefined;
   abstract readonly hashSecret: string;
+  /** Seal what clients sent and were answered; undefined: it is stored plain. */
+  abstract readonly sealing: SealingKeys | undefined;
   abstract readonly operatorTokens: readonly string[];
   /** What may read the metrics; empty: whoever reaches the port. */
   abstract readonly metricsToken: string;
@@ -144,6 +147,7 @@ function toConfig(settings: Environment, timings: Timings): Config {
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     amqpUrl: settings.AMQP_URL,
     hashSecret: settings.HASH_SECRET,
+    sealing: sealingKeysOf(settings.SEALING_KEYS),
     operatorTokens: listOf(settings.OPERATOR_TOKENS),
     metricsToken: settings.METRICS_TOKEN,
     tenantRequestsPerSecond: settings.TENANT_REQUESTS_PER_SECOND,

@@ -17,6 +17,7 @@ import {
 import ipaddr from 'ipaddr.js';
 import { addressesOf } from './addresses.js';
 import { listOf } from './list-of.js';
+import { wrongSealingKeys } from './sealing-keys.js';
 
 export type Role = 'api' | 'worker' | 'all';
 
@@ -50,6 +51,8 @@ export class Environment {
 
   @MinLength(32, { message: 'HASH_SECRET must have at least 32 characters: it keys the hashes of API keys' })
   HASH_SECRET!: string;
+
+  @AreSealingKeys() SEALING_KEYS = '';
 
   @Matches(/^([\w.~+/-]{16,200}=*(\s*,\s*|$))*$/, {
     message: 'OPERATOR_TOKENS must be tokens of at least 16 letters, digits and _ . ~ + / -, comma separated',
@@ -156,6 +159,16 @@ function AreAddresses(): PropertyDecorator {
       validate: (value) => typeof value === 'string' && listOf(value).every(isAddress),
       defaultMessage: (args) =>
         `${args!.property} must be addresses or networks of proxies, comma separated: 10.0.0.0/8, loopback`,
+    },
+  });
+}
+
+function AreSealingKeys(): PropertyDecorator {
+  return ValidateBy({
+    name: 'areSealingKeys',
+    validator: {
+      validate: (value) => typeof value === 'string' && wrongSealingKeys(value) === undefined,
+      defaultMessage: (args) => wrongSealingKeys(String(args!.value)) ?? 'SEALING_KEYS must be a text',
     },
   });
 }

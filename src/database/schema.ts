@@ -12,6 +12,7 @@ import { Erasures1764490500000 } from '../../migrations/1764490500000-erasures.j
 import { PlansOfAnyAge1764492600000 } from '../../migrations/1764492600000-plans-of-any-age.js';
 import { ApiKeysInUse1764495000000 } from '../../migrations/1764495000000-api-keys-in-use.js';
 import { TenantUse1764498600000 } from '../../migrations/1764498600000-tenant-use.js';
+import { SealedValues1764502200000 } from '../../migrations/1764502200000-sealed-values.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   PlansOfAnyAge1764492600000,
   ApiKeysInUse1764495000000,
   TenantUse1764498600000,
+  SealedValues1764502200000,
 ];

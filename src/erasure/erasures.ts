@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
+import { Sealing } from '../idempotency/sealing.js';
 import { isOrderId } from '../orders/order.js';
 import { orderNotFound } from '../orders/order.problems.js';
 import { erasureBlocked, erasureOvertaken, tenantNotFound } from './erasure.problems.js';
@@ -27,12 +28,15 @@ export interface Erasure extends Held {
 export class Erasures {
   private readonly logger = new Logger(Erasures.name);
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly sealing: Sealing,
+  ) {}
 
-  /** What would be erased, and what stands in the way. Changes nothing. @throws Problem 404 */
+  /** What would be erased, and what stands in the way. Changes nothing. @throws Problem 404; 503, where a key does not open */
   async preview(subject: Subject): Promise<Erasure> {
     await this.expectKnown(subject);
-    const held = await heldOf(this.database, subject);
+    const held = await heldOf(this.database, this.sealing, subject);
     if ('orderId' in subject.who && held.orders.length === 0) throw orderNotFound(subject.who.orderId);
     return { ...held, obstacles: obstaclesOf(held) };
   }
@@ -44,7 +48,7 @@ export class Erasures {
   async erase(subject: Subject, by: string): Promise<Erasure> {
     const erasure = await this.preview(subject);
     if (erasure.obstacles.length > 0) throw erasureBlocked(erasure.obstacles);
-    await this.database.transaction((tx) => eraseHeld(tx, subject, erasure, by));
+    await this.database.transaction((tx) => eraseHeld(tx, this.sealing, subject, erasure, by));
     const ids = erasure.orders.map(({ id }) => id);
     this.logger.log(`${by} erased the customer of ${ids.join(', ') || 'no order'} of ${subject.tenantId}`);
     return { ...erasure, orders: await readOrders(this.database, subject.tenantId, ids) };
@@ -59,13 +63,19 @@ export class Erasures {
 }
 
 /** @throws Problem 409, and nothing is erased, where a row is not as it was read */
-async function eraseHeld(tx: Tx, { tenantId, also }: Subject, held: Held, by: string): Promise<void> {
+async function eraseHeld(
+  tx: Tx,
+  sealing: Sealing,
+  { tenantId, also }: Subject,
+  held: Held,
+  by: string,
+): Promise<void> {
   const { orders, charges, keys, mails } = held;
   const events = held.events.filter(eventTells);
   const reviews = held.reviews.filter(reviewTells);
   const counts = [
     [orders, await eraseOrders(tx, tenantId, orders, { also, by })],
-    [keys, await eraseReplies(tx, tenantId, keys)],
+    [keys, await eraseReplies(tx, sealing, tenantId, keys)],
     [mails, await eraseMails(tx, tenantId, mails)],
     [events, await eraseEvents(tx, tenantId, events)],
     [reviews, await eraseReviews(tx, tenantId, reviews)],

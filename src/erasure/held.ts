@@ -1,4 +1,5 @@
 import type { Database } from '../database/transaction.js';
+import type { Sealing } from '../idempotency/sealing.js';
 import { chargesOf, refundsOf, type HeldCharge, type HeldRefund } from './held-charges.js';
 import { eventsOf, type HeldEvent } from './held-events.js';
 import { keysOf, type HeldKey } from './held-keys.js';
@@ -19,7 +20,7 @@ export interface Held {
 }
 
 /** Table by table, as docs/personal-data.md lists them. Nothing is locked meanwhile. */
-export async function heldOf(database: Database, subject: Subject): Promise<Held> {
+export async function heldOf(database: Database, sealing: Sealing, subject: Subject): Promise<Held> {
   const { tenantId } = subject;
   const address = addressOf(subject);
   const orders = await ordersOf(database, subject);
@@ -27,7 +28,7 @@ export async function heldOf(database: Database, subject: Subject): Promise<Held
   const charges = await chargesOf(database, tenantId, orderIds);
   const chargeIds = idsOf(charges);
   const refunds = await refundsOf(database, tenantId, chargeIds);
-  const keys = await keysOf(database, tenantId, { orderIds, chargeIds, address });
+  const keys = await keysOf(database, sealing, tenantId, { orderIds, chargeIds, address });
   const mails = await mailsOf(database, tenantId, orderIds, address);
   const events = await eventsOf(database, tenantId, chargeIds, idsOf(refunds));
   const subjects = [...chargeIds, ...idsOf(refunds), ...idsOf(keys), ...idsOf(events)];

@@ -6,8 +6,9 @@ import { Database, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
-import { fence, FENCED } from './fence.js';
+import { fence, FENCED, type Owned } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
+import { Sealing } from './sealing.js';
 
 /** A key that the completer has claimed, and what it knows of its earlier tries. */
 export interface AbandonedKey extends KeyRow {
@@ -28,6 +29,7 @@ export class AbandonedKeyStore {
 
   constructor(
     private readonly database: Database,
+    private readonly sealing: Sealing,
     settings: EngineSettings,
   ) {
     this.lease = settings.timings.lease;
@@ -44,7 +46,7 @@ export class AbandonedKeyStore {
   async claim(tenantId: string): Promise<AbandonedKey | undefined> {
     const values = [tenantId, randomUUID(), this.windowHours, this.lease, Math.random()];
     const [key] = await this.database.query<AbandonedKey>(CLAIM_DUE, values);
-    return key;
+    return key && this.sealing.opened(tenantId, key);
   }
 
   /** Leaves the key until after a backoff; once its tries are used up, not even that long: a person must be asked. */
@@ -54,8 +56,8 @@ export class AbandonedKeyStore {
     return tx.execute(PUT_OFF, [...fence(attempt), ...values, retryAfterSeconds]);
   }
 
-  /** Leaves a key that this build does not know to one that does. */
-  async passOver(attempt: Attempt, reason: string): Promise<void> {
+  /** Leaves a key that this process does not know, or cannot open, to one that does. */
+  async passOver(attempt: Owned, reason: string): Promise<void> {
     await this.database.query(PASS_OVER, [...fence(attempt), reason, this.lease, Math.random()]);
   }
 }

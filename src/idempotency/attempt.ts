@@ -49,6 +49,8 @@ export class Attempt {
   recoveryPoint = 'started';
   state: unknown = undefined;
   request: FrozenRequest | undefined;
+  /** What the row was sealed with when it was read, null where it was plain; undefined: it is this process that wrote it. */
+  sealedWith: string | null | undefined;
   /** By this process's monotonic clock. */
   readonly startedAt = performance.now();
   /** The same clock, from before the lease was last asked for: it can only have begun later. */
@@ -87,6 +89,7 @@ export class Attempt {
     this.version = row.version;
     this.recoveryPoint = row.recovery_point;
     this.state = row.state;
+    this.sealedWith = row.sealed_with;
     this.request =
       row.request_derived_key === null
         ? undefined

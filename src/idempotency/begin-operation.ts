@@ -16,7 +16,8 @@ export interface OwnIntent {
 
 /**
  * Begins an operation that no client asked for, if the caller's transaction commits: the completer runs it, like one
- * whose client has gone. Whether it may begin at all is for the caller's own rows to say: keys expire, they do not.
+ * whose client has gone. Its input is written plain, also where a client's is sealed: ids of ours, and nothing that anybody
+ * sent. Whether it may begin at all is for the caller's own rows to say: keys expire, they do not.
  * @throws a unique violation at commit, where it is there already
  */
 export function beginOperation(tx: Tx, { tenantId, operation, about, input }: OwnIntent): void {

@@ -1,6 +1,7 @@
 import { holds, statement, type DecisiveStatement } from '../database/statement.js';
-import type { Advance, Attempt, Claim } from './attempt.js';
+import type { Advance, Attempt, Claim, Execution } from './attempt.js';
 import { Reply } from './operation.js';
+import type { Sealing } from './sealing.js';
 
 /** In seconds, and hours. */
 interface Times {
@@ -34,6 +35,7 @@ const CLAIMED = {
   reply_body: '$22',
   completed_at: 'CASE WHEN $20::int IS NOT NULL THEN now() END',
   expires_at: 'now() + make_interval(hours => $23)',
+  sealed_with: '$24::text',
   created_at: 'now()',
   attempts: '1',
   completer_tries: '0',
@@ -71,6 +73,7 @@ export function claimValues(
   { fingerprint }: Claim,
   end: Reply | Advance | undefined,
   times: Times,
+  sealing: Sealing,
 ): unknown[] {
   return [
     execution.tenantId,
@@ -85,33 +88,42 @@ export function claimValues(
     end ? version + 1 : version,
     version - 1,
     times.grace,
-    ...(end instanceof Reply ? finished(end, times) : underWay(end ?? STARTED, execution.input, times)),
+    ...(end instanceof Reply
+      ? finished(end, execution, times, sealing)
+      : underWay(end ?? STARTED, execution, times, sealing)),
+    sealing.writesWith,
   ];
 }
 
 const STARTED: Advance = { recoveryPoint: 'started', state: undefined, request: undefined };
 
-function underWay(advance: Advance, input: unknown, { lease }: Times): unknown[] {
-  return [...advanceValues(advance), json(input), lease, null, null, null, null];
+function underWay(advance: Advance, execution: Execution, { lease }: Times, sealing: Sealing): unknown[] {
+  const input = sealing.sealJson(execution, 'input', execution.input);
+  return [...advanceValues(advance, execution, sealing), input, lease, null, null, null, null];
 }
 
-function finished({ status, headers, body }: Reply, { retentionHours }: Times): unknown[] {
+function finished(
+  { status, headers, body }: Reply,
+  execution: Execution,
+  { retentionHours }: Times,
+  sealing: Sealing,
+): unknown[] {
   const nothing = Array<null>(6).fill(null);
-  return ['finished', ...nothing, status, JSON.stringify(headers), body, retentionHours];
+  const sealed = sealing.seal(execution, 'reply_body', body);
+  return ['finished', ...nothing, status, JSON.stringify(headers), sealed, retentionHours];
 }
 
 /** How far a key has come: recovery point, state, and the frozen request with its step and derived key. */
-export function advanceValues({ recoveryPoint, state, request }: Advance): unknown[] {
+export function advanceValues(
+  { recoveryPoint, state, request }: Advance,
+  execution: Execution,
+  sealing: Sealing,
+): unknown[] {
   return [
     recoveryPoint,
-    json(state),
-    json(request?.body),
+    sealing.sealJson(execution, 'state', state),
+    sealing.sealJson(execution, 'request', request?.body),
     request?.step ?? null,
     request?.derivedKey ?? null,
   ];
-}
-
-/** @returns NULL for what is not there */
-export function json(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value);
 }

@@ -12,6 +12,7 @@ import { OperationRunner } from './operation-runner.js';
 import { Operations } from './operations.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
 import { Reviews } from './reviews.js';
+import { isUnreadable } from './sealing.problems.js';
 
 /**
  * What became of the keys of one round. `putOff`: not finished, due again after a backoff; `inReview`: a person must
@@ -69,12 +70,13 @@ export class Completer {
       const row = await this.abandoned.claim(tenantId);
       if (!row) return;
       counts.claimed++;
-      counts[await this.complete(row, Attempt.resumed(tenantId, row.key, row, leasedAt))]++;
+      counts[await this.complete(tenantId, row, leasedAt)]++;
     }
   }
 
-  private async complete(row: AbandonedKey, attempt: Attempt): Promise<End> {
+  private async complete(tenantId: string, row: AbandonedKey, leasedAt: number): Promise<End> {
     try {
+      const attempt = Attempt.resumed(tenantId, row.key, row, leasedAt);
       const operation = this.operations.find(row.operation);
       const course = operation && new Course(operation, attempt, {}, this.settings);
       if (!course?.phaseAt(row.recovery_point)) return await this.unrecognised(row, attempt);
@@ -82,6 +84,7 @@ export class Completer {
       return await this.run(course.operation, attempt);
     } catch (error) {
       if (error instanceof LeaseLost) return 'lost';
+      if (isUnreadable(error)) return this.unreadable(tenantId, row, error.message);
       this.logger.error({ msg: 'key not put off; its lease will end', keyId: row.id, err: error });
       return 'lost';
     }
@@ -129,6 +132,14 @@ export class Completer {
       return this.toReview(row, attempt, 'recovery_point_unknown', async () => undefined);
     }
     await this.abandoned.passOver(attempt, `${row.operation} at ${row.recovery_point} unknown to this build`);
+    return 'putOff';
+  }
+
+  /** Never a question for a person: it goes on by itself once a process has the key that opens it. */
+  private async unreadable(tenantId: string, row: AbandonedKey, reason: string): Promise<End> {
+    const { id: keyId, key, owner, version } = row;
+    this.logger.error({ msg: 'key left alone: what it stores does not open', keyId, reason });
+    await this.abandoned.passOver({ execution: { tenantId, key }, owner, version }, reason);
     return 'putOff';
   }
 

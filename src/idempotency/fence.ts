@@ -1,4 +1,9 @@
-import type { Attempt } from './attempt.js';
+import type { Attempt, Execution } from './attempt.js';
+
+/** As much of an attempt as the fence asks for. */
+export interface Owned extends Pick<Attempt, 'owner' | 'version'> {
+  readonly execution: Pick<Execution, 'tenantId' | 'key'>;
+}
 
 /**
  * In words that the index of keys in progress is not made for: to find one key by it would be to read all of them, the
@@ -10,6 +15,6 @@ export const IN_PROGRESS = "status NOT IN ('review', 'finished')";
 export const FENCED = `tenant_id = $1 AND key = $2 AND owner = $3 AND version = $4 AND ${IN_PROGRESS}`;
 
 /** The values that `FENCED` reads. */
-export function fence({ execution, owner, version }: Attempt): unknown[] {
+export function fence({ execution, owner, version }: Owned): unknown[] {
   return [execution.tenantId, execution.key, owner, version];
 }

@@ -28,6 +28,8 @@ export interface KeyRow {
   readonly reply_status: number | null;
   readonly reply_headers: Readonly<Record<string, string>> | null;
   readonly reply_body: Buffer | null;
+  /** Id of the key that its input, state, request and reply are sealed with; null: they are plain. */
+  readonly sealed_with: string | null;
   readonly created_at: Date;
   readonly completed_at: Date | null;
   readonly expires_at: Date | null;
@@ -43,7 +45,7 @@ export interface KeyRow {
  */
 export const KEY_COLUMNS = `id, operation, fingerprint_scheme, fingerprint, member_hashes, status, recovery_point, state, input,
   request, request_derived_key, owner, version, attempts, request_id, reply_status, reply_headers, reply_body,
-  created_at, completed_at, expires_at,
+  sealed_with, created_at, completed_at, expires_at,
   in_doubt, known_outcome, coalesce(first_sent_at < (SELECT now() - make_interval(hours => $3)), false) AS window_over,
   coalesce(expires_at <= (SELECT now()), false) AS expired,
   extract(epoch FROM locked_until - (SELECT now()))::float8 AS lease_remaining`;

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { changesOneRow, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Advance, Attempt, Claim } from './attempt.js';
-import { advanceValues, CLAIM, claimValues, json, UNCLAIMED } from './claim.js';
+import { advanceValues, CLAIM, claimValues, UNCLAIMED } from './claim.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED, IN_PROGRESS } from './fence.js';
 import { KEY_COLUMNS, LONGEST_PAUSE_SECONDS, type KeyRow } from './idempotency-key.row.js';
 import type { Reply } from './operation.js';
 import { KeyTaken, LeaseLost } from './ownership.js';
+import { Sealing } from './sealing.js';
 
 /**
  * The statements on `idempotency_keys`, one method each. Every write of an attempt carries its owner token and
@@ -23,6 +24,7 @@ export class IdempotencyKeyStore {
 
   constructor(
     private readonly database: Database,
+    private readonly sealing: Sealing,
     settings: EngineSettings,
   ) {
     this.lease = settings.timings.lease;
@@ -33,13 +35,13 @@ export class IdempotencyKeyStore {
 
   async find(tenantId: string, key: string): Promise<KeyRow | undefined> {
     const [row] = await this.database.query<KeyRow>(FIND, [tenantId, key, this.windowHours]);
-    return row;
+    return row && this.sealing.opened(tenantId, row);
   }
 
   /** As `find`, but waits for a transaction that is still writing the row: the truth after a lost COMMIT answer. */
   async findSettled(tenantId: string, key: string): Promise<KeyRow | undefined> {
     const [row] = await this.database.query<KeyRow>(FIND_SETTLED, [tenantId, key, this.windowHours]);
-    return row;
+    return row && this.sealing.opened(tenantId, row);
   }
 
   /**
@@ -50,17 +52,21 @@ export class IdempotencyKeyStore {
   claim(tx: Tx, attempt: Attempt, claim: Claim, end: () => Reply | Advance | undefined): Promise<void> {
     const { tenantId, key } = attempt.execution;
     if (!claim.looked) tx.sendOne(UNCLAIMED, [tenantId, key], keyTaken);
-    return tx.changeOne(CLAIM, () => claimValues(attempt, claim, end(), this), keyTaken);
+    return tx.changeOne(CLAIM, () => claimValues(attempt, claim, end(), this, this.sealing), keyTaken);
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
   advance(tx: Tx, attempt: Attempt, advance: Advance): void {
-    tx.sendOne(ADVANCE, [...fence(attempt), ...advanceValues(advance), this.lease], leaseLost);
+    const { execution } = attempt;
+    const values = advanceValues(advance, execution, this.sealing);
+    const seal = [this.inputToSealAnew(attempt), this.sealing.writesWith];
+    tx.sendOne(ADVANCE, [...fence(attempt), ...values, this.lease, ...seal], leaseLost);
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
   finish(tx: Tx, attempt: Attempt, { status, headers, body }: Reply): void {
-    const values = [status, JSON.stringify(headers), body, this.retentionHours];
+    const sealed = this.sealing.seal(attempt.execution, 'reply_body', body);
+    const values = [status, JSON.stringify(headers), sealed, this.retentionHours, this.sealing.writesWith];
     tx.sendOne(FINISH, [...fence(attempt), ...values], leaseLost);
   }
 
@@ -80,14 +86,14 @@ export class IdempotencyKeyStore {
    * `known` takes the place of the call that it waits for.
    */
   reopen(tx: Tx, tenantId: string, key: string, seen: number, known: unknown): Promise<number> {
-    return tx.execute(REOPEN, [tenantId, key, seen, json(known), this.lease]);
+    return tx.execute(REOPEN, [tenantId, key, seen, JSON.stringify(known) ?? null, this.lease]);
   }
 
   /** A new owner for a key whose lease is over; `seen` is the version it was read at. */
   async takeOver(tenantId: string, key: string, seen: number, owner: string): Promise<KeyRow | undefined> {
     const values = [tenantId, key, this.windowHours, seen, owner, this.lease, this.grace];
     const [row] = await this.database.query<KeyRow>(TAKE_OVER, values);
-    return row;
+    return row && this.sealing.opened(tenantId, row);
   }
 
   /** Asks whether the attempt still holds its key, and extends its lease if so. */
@@ -106,6 +112,12 @@ export class IdempotencyKeyStore {
       this.lease,
     ]);
     return rows.length;
+  }
+
+  /** One key opens a whole row. @returns null where the input is written with that key already */
+  private inputToSealAnew({ execution, sealedWith }: Attempt): string | null {
+    if (sealedWith === undefined || sealedWith === this.sealing.writesWith) return null;
+    return this.sealing.sealJson(execution, 'input', execution.input);
   }
 }
 
@@ -130,7 +142,7 @@ const ADVANCE = changesOneRow(
      first_sent_at = CASE WHEN $9::text IS NULL THEN NULL WHEN request_derived_key = $9 THEN first_sent_at
        ELSE (SELECT now()) END,
      in_doubt = in_doubt AND $9::text IS NOT DISTINCT FROM request_derived_key, known_outcome = NULL, unrecognised_since = NULL, version = version + 1,
-     locked_until = now() + make_interval(secs => $10)
+     locked_until = now() + make_interval(secs => $10), input = coalesce($11::json, input), sealed_with = $12
    WHERE ${FENCED}`,
 );
 
@@ -138,7 +150,7 @@ const FINISH = changesOneRow(
   'key_finish',
   `UPDATE idempotency_keys SET status = 'finished', recovery_point = 'finished', state = NULL, input = NULL,
      request = NULL, known_outcome = NULL, version = version + 1, locked_until = NULL, reply_status = $5, reply_headers = $6,
-     reply_body = $7, completed_at = now(), expires_at = now() + make_interval(hours => $8)
+     reply_body = $7, completed_at = now(), expires_at = now() + make_interval(hours => $8), sealed_with = $9
    WHERE ${FENCED}`,
 );
 

@@ -188,8 +188,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** Runs the stored input: the pipes may have changed since, and what was accepted once is not asked again. */
-  private async resume(request: KeyedRequest, { version }: KeyRow): Promise<Answer> {
-    return this.run(request, await takeOver(this.store, request.tenantId, request.key, version));
+  private async resume(request: KeyedRequest, row: KeyRow): Promise<Answer> {
+    return this.run(request, await takeOver(this.store, request.tenantId, request.key, row));
   }
 
   private async run({ operation, options }: KeyedRequest, attempt: Attempt): Promise<Answer> {

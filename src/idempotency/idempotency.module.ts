@@ -15,6 +15,7 @@ import { Operations } from './operations.js';
 import { Resumer } from './resumer.js';
 import { ReviewStore } from './review.store.js';
 import { Reviews } from './reviews.js';
+import { Sealing } from './sealing.js';
 
 /** The engine. Global, as `@Idempotent()` needs its parts in whichever module the controller is. */
 @Module({
@@ -31,6 +32,7 @@ import { Reviews } from './reviews.js';
     Resumer,
     Reviews,
     ReviewStore,
+    Sealing,
     Decisions,
   ],
   exports: [
@@ -41,6 +43,7 @@ import { Reviews } from './reviews.js';
     Operations,
     Resumer,
     Reviews,
+    Sealing,
     Decisions,
   ],
 })

@@ -14,6 +14,7 @@ import {
   replyErased,
 } from './idempotency.problems.js';
 import { IdempotencyInterceptor } from './idempotency.interceptor.js';
+import { sealedElsewhere } from './sealing.problems.js';
 import {
   IDEMPOTENT_ROUTE,
   type IdempotentOptions,
@@ -91,4 +92,5 @@ const PROBLEMS = [
   operationInterrupted(),
   fingerprintUnknown(),
   recoveryPointUnknown(),
+  sealedElsewhere('2026-01'),
 ];

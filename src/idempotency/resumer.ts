@@ -18,11 +18,11 @@ export class Resumer {
 
   /**
    * Runs the stored input to its reply. A live lease is never broken: `row` says what the key looked like, and the takeover is refused where that has changed.
-   * @throws KeyTaken, LeaseLost: somebody else has it now. Problem: it ended early, and is released
+   * @throws KeyTaken, LeaseLost: somebody else has it now. Problem: it ended early, and is released; or cannot be opened
    */
   async resume(tenantId: string, key: string, row: KeyRow, options: RunOptions): Promise<void> {
     const operation = this.operations.find(row.operation);
     if (!operation) throw recoveryPointUnknown();
-    await this.runner.run(operation, await takeOver(this.store, tenantId, key, row.version), options);
+    await this.runner.run(operation, await takeOver(this.store, tenantId, key, row), options);
   }
 }

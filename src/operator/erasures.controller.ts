@@ -10,6 +10,7 @@ import { Problems } from '../http/problems.decorator.js';
 import { validationFailed } from '../http/problems.js';
 import { Public } from '../http/public.decorator.js';
 import { invalid } from '../http/validation.example.js';
+import { sealedElsewhere } from '../idempotency/sealing.problems.js';
 import { orderNotFound } from '../orders/order.problems.js';
 import { CurrentOperator, type Operator } from './operator.js';
 import { EXAMPLE_ERASURE, EXAMPLE_OBSTACLE, EXAMPLE_PREVIEW, OPERATORS_ONLY } from './operator.example.js';
@@ -20,6 +21,7 @@ const REFUSALS = [
   ...OPERATORS_ONLY,
   tenantNotFound('acne'),
   orderNotFound(EXAMPLE_ERASURE.orders[0]!.id),
+  sealedElsewhere('2026-01'),
 ];
 
 /** People who ask to be erased. Whom it is about is in the body, as addresses of requests are logged on their way. */

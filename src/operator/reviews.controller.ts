@@ -12,6 +12,7 @@ import {
   reviewAlreadyDecided,
   reviewNotFound,
 } from '../idempotency/review.problems.js';
+import { sealedElsewhere } from '../idempotency/sealing.problems.js';
 import type { DecidedReview } from '../idempotency/review.store.js';
 import { DecideReviewDto } from './decide-review.dto.js';
 import { ListReviewsDto } from './list-reviews.dto.js';
@@ -54,6 +55,7 @@ export class ReviewsController {
     notConfirmed('another amount'),
     keyMovedOn(),
     confirmationUnavailable('timeout'),
+    sealedElsewhere('2026-01'),
   )
   async decide(
     @CurrentOperator() { label }: Operator,

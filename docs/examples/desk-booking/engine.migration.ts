@@ -38,7 +38,7 @@ CREATE TABLE idempotency_keys (
   request_id text NOT NULL,
   reply_status smallint CHECK (reply_status BETWEEN 200 AND 599),
   reply_headers json,
-  reply_body bytea CHECK (length(reply_body) <= 1048576),
+  reply_body bytea,
   created_at timestamptz NOT NULL DEFAULT now(),
   completed_at timestamptz,
   expires_at timestamptz,
@@ -46,7 +46,9 @@ CREATE TABLE idempotency_keys (
   doubtful_tries integer NOT NULL DEFAULT 0,
   unrecognised_since timestamptz,
   known_outcome json,
+  sealed_with text,
   PRIMARY KEY (tenant_id, key),
+  CHECK (length(reply_body) <= 1048576 + CASE WHEN sealed_with IS NULL THEN 0 ELSE 28 END),
   CHECK ((status = 'finished') = (reply_status IS NOT NULL AND reply_body IS NOT NULL AND expires_at IS NOT NULL)),
   CHECK (status <> 'finished' OR (input IS NULL AND state IS NULL AND request IS NULL))
 ) WITH (fillfactor = 70);
@@ -62,9 +64,9 @@ COMMENT ON COLUMN idempotency_keys.fingerprint IS 'SHA-256 over method, path, qu
 COMMENT ON COLUMN idempotency_keys.member_hashes IS 'Short keyed hash per part of the request: a mismatch can name what differs without anyone storing the values.';
 COMMENT ON COLUMN idempotency_keys.status IS 'in_progress: owned or waiting to be resumed; review: a person decides; finished: the reply is stored and never changes.';
 COMMENT ON COLUMN idempotency_keys.recovery_point IS 'Where the next owner continues.';
-COMMENT ON COLUMN idempotency_keys.state IS 'What the phases so far hand to the next one; null once finished.';
-COMMENT ON COLUMN idempotency_keys.input IS 'The validated input of the operation; a resumed key runs this, not the retry''s body; null once finished.';
-COMMENT ON COLUMN idempotency_keys.request IS 'The request to the other system, frozen before its first send: every retry sends the same one.';
+COMMENT ON COLUMN idempotency_keys.state IS 'What the phases so far hand to the next one; null once finished. Sealed: a string of base64.';
+COMMENT ON COLUMN idempotency_keys.input IS 'The validated input of the operation; a resumed key runs this, not the retry''s body; null once finished. Sealed: a string of base64.';
+COMMENT ON COLUMN idempotency_keys.request IS 'The request to the other system, frozen before its first send: every retry sends the same one. Sealed: a string of base64.';
 COMMENT ON COLUMN idempotency_keys.request_step IS 'Which step of the operation the frozen request belongs to.';
 COMMENT ON COLUMN idempotency_keys.request_derived_key IS 'The idempotency key that the frozen request is sent with.';
 COMMENT ON COLUMN idempotency_keys.first_sent_at IS 'From when the other system may have seen the derived key: its retention of that key counts from here.';
@@ -78,7 +80,7 @@ COMMENT ON COLUMN idempotency_keys.last_error IS 'Why the last attempt ended ear
 COMMENT ON COLUMN idempotency_keys.request_id IS 'Request-Id of the first request; replays name it in Original-Request.';
 COMMENT ON COLUMN idempotency_keys.reply_status IS 'Status of the stored reply.';
 COMMENT ON COLUMN idempotency_keys.reply_headers IS 'The headers that are part of the reply.';
-COMMENT ON COLUMN idempotency_keys.reply_body IS 'The body as it was sent, byte for byte.';
+COMMENT ON COLUMN idempotency_keys.reply_body IS 'The body as it was sent, byte for byte. Sealed: nonce, ciphertext and tag, 28 bytes more.';
 COMMENT ON COLUMN idempotency_keys.created_at IS 'When the key was claimed.';
 COMMENT ON COLUMN idempotency_keys.completed_at IS 'When the reply was stored.';
 COMMENT ON COLUMN idempotency_keys.expires_at IS 'From when the key counts as absent; decided when it is read, whether or not the reaper has come by.';
@@ -86,6 +88,7 @@ COMMENT ON COLUMN idempotency_keys.completer_tries IS 'How often the completer h
 COMMENT ON COLUMN idempotency_keys.doubtful_tries IS 'Those of them that failed and may have acted, or died; at the cap a person decides. What surely did nothing does not count.';
 COMMENT ON COLUMN idempotency_keys.unrecognised_since IS 'Since when the completer has met the key in builds that do not know its operation or recovery point; null where they do.';
 COMMENT ON COLUMN idempotency_keys.known_outcome IS 'What a person decided that the frozen request came to; the next owner records it in place of the call. Null once it is recorded.';
+COMMENT ON COLUMN idempotency_keys.sealed_with IS 'Id of the key that input, state, request and reply_body are sealed with, by AES-256-GCM; null: they are plain.';
 `;
 
 const REVIEWS = `
