@@ -13,7 +13,7 @@ export class SealedValues1764502200000 implements MigrationInterface {
         DROP CONSTRAINT idempotency_keys_reply_body_check,
         ADD CONSTRAINT idempotency_keys_reply_body_check
           CHECK (length(reply_body) <= 1048576 + CASE WHEN sealed_with IS NULL THEN 0 ELSE 28 END) NOT VALID;
-      COMMENT ON COLUMN idempotency_keys.sealed_with IS 'Id of the key of SEALING_KEYS that input, state, request and reply_body are sealed with, by AES-256-GCM; null: they are plain.';
+      COMMENT ON COLUMN idempotency_keys.sealed_with IS 'Id of the key that input, state, request and reply_body are sealed with, by AES-256-GCM; null: they are plain.';
       COMMENT ON COLUMN idempotency_keys.state IS 'What the phases so far hand to the next one; null once finished. Sealed: a string of base64.';
       COMMENT ON COLUMN idempotency_keys.input IS 'The validated input of the operation; a resumed key runs this, not the retry''s body; null once finished. Sealed: a string of base64.';
       COMMENT ON COLUMN idempotency_keys.request IS 'The request to the other system, frozen before its first send: every retry sends the same one. Sealed: a string of base64.';

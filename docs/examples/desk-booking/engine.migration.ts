@@ -48,7 +48,8 @@ CREATE TABLE idempotency_keys (
   known_outcome json,
   sealed_with text,
   PRIMARY KEY (tenant_id, key),
-  CHECK (length(reply_body) <= 1048576 + CASE WHEN sealed_with IS NULL THEN 0 ELSE 28 END),
+  CONSTRAINT idempotency_keys_reply_body_check
+    CHECK (length(reply_body) <= 1048576 + CASE WHEN sealed_with IS NULL THEN 0 ELSE 28 END),
   CHECK ((status = 'finished') = (reply_status IS NOT NULL AND reply_body IS NOT NULL AND expires_at IS NOT NULL)),
   CHECK (status <> 'finished' OR (input IS NULL AND state IS NULL AND request IS NULL))
 ) WITH (fillfactor = 70);
