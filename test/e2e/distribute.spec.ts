@@ -12,14 +12,17 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** What a table has that a statement, an error or a person could notice, whether or not it has partitions. */
+/**
+ * What a table has that a statement, an error or a person could notice, whether or not it has partitions. An empty one
+ * has no rows that a constraint was not checked against.
+ */
 const FURNISHING = `
   SELECT concat_ws(' ', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
                    pg_get_expr(adbin, adrelid), col_description(attrelid, attnum), obj_description(attrelid, 'pg_class')) AS line
     FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
    WHERE attrelid = ANY ($1::regclass[]) AND attnum > 0 AND NOT attisdropped
    UNION ALL
-  SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+  SELECT concat_ws(' ', conrelid::regclass, conname, replace(pg_get_constraintdef(oid), ' NOT VALID', '')) FROM pg_constraint
    WHERE conrelid = ANY ($1::regclass[]) AND (contype <> 'f' OR conparentid = 0) AND NOT (contype = 'f' AND conname ~ '_fkey_?\\d+$')
    UNION ALL
   SELECT replace(pg_get_indexdef(indexrelid), ' ONLY ', ' ') FROM pg_index WHERE indrelid = ANY ($1::regclass[])
