@@ -175,8 +175,10 @@ function AreSealingKeys(): PropertyDecorator {
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
+/** All addresses of a version are no proxies of anybody's, and a number alone, which counts proxies elsewhere, is none here. */
 function isAddress(text: string): boolean {
-  return NAMED_NETWORKS.includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+  if (NAMED_NETWORKS.includes(text)) return true;
+  return /[.:]/.test(text) && !text.endsWith('/0') && (ipaddr.isValid(text) || ipaddr.isValidCIDR(text));
 }
 
 function hasScheme(url: string, schemes: readonly string[]): boolean {

@@ -19,15 +19,21 @@ export function boundArrivingBodies(server: FastifyInstance): void {
   server.addHook('preParsing', (request, reply, payload, done) => {
     if (isSmall(request)) return done(null, payload);
     let taken = 0;
+    let answered = false;
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, passOn) {
+        if (answered) return passOn(); // nobody reads what comes behind a refusal
         if (chunk.length > free) return passOn(overloaded());
         free -= chunk.length;
         taken += chunk.length;
         passOn(null, chunk);
       },
     });
-    reply.raw.once('close', () => (free += taken));
+    counted.on('error', () => undefined); // Fastify does not listen any more where it has refused the body by itself
+    reply.raw.once('close', () => {
+      answered = true;
+      free += taken;
+    });
     payload.on('error', (error) => counted.destroy(error)); // the client has gone
     done(null, payload.pipe(counted));
   });

@@ -22,7 +22,7 @@ export class Inbox {
 
   /** One round trip. @returns whether it is new, and of a tenant that we have */
   async receive({ tenantId, source, id, payload }: IncomingMessage): Promise<boolean> {
-    const rows = await this.database.query(RECEIVE, [tenantId, source, id, JSON.stringify(payload)]);
+    const rows = await this.database.query(RECEIVE, [tenantId, source, id, readable(payload)]);
     if (rows.length > 0) this.stored();
     return rows.length > 0;
   }
@@ -40,6 +40,13 @@ export class Inbox {
   onStored(listener: () => void): void {
     this.stored = listener;
   }
+}
+
+/** PostgreSQL stores U+0000 as JSON writes it, and fails where it is to read it. */
+function readable(payload: object): string {
+  return JSON.stringify(payload, (_name, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value,
+  );
 }
 
 const RECEIVE = statement(

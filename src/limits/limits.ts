@@ -27,7 +27,7 @@ export class Limits {
   ) {
     this.tenants = ofTenant > 0 ? new TokenBuckets(ofTenant, MOST_NAMES) : undefined;
     this.addresses = ofAddress > 0 ? new TokenBuckets(ofAddress, MOST_NAMES) : undefined;
-    sharedUse.onUseElsewhere((id, requests) => this.tenants?.spend(id, requests));
+    sharedUse.onUseElsewhere((...use) => this.tenants?.spend(...use));
     this.refusals = metrics.counter('checkout_rate_limited_total', 'Requests refused by a rate limit', [
       'of',
     ]);

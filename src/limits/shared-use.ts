@@ -4,14 +4,17 @@ import { Database } from '../database/transaction.js';
 
 const EVERY_MS = 1_000;
 
-/** What was counted longer ago than this says nothing of the present second. */
-const STALE_MS = 3 * EVERY_MS;
+/** What was counted longer ago than this says nothing of the present. */
+const STALE_MS = 60_000;
 
 /** All processes' requests of a tenant, as they stood when this one last asked. */
 interface Total {
   readonly used: number;
   readonly at: number;
 }
+
+/** Told how many requests the other processes have had since the last time; 0 where that is not known. */
+type Spend = (tenantId: string, requests: number) => void;
 
 /**
  * What tenants send to the other processes, learned once a second, in one statement for all tenants that have sent
@@ -24,12 +27,11 @@ export class SharedUse implements OnApplicationShutdown {
   private own = new Map<string, number>();
   private totals = new Map<string, Total>();
   private timer: NodeJS.Timeout | undefined;
-  private spend: (tenantId: string, requests: number) => void = () => undefined;
+  private spend: Spend = () => undefined;
 
   constructor(private readonly database: Database) {}
 
-  /** @param spend told how many requests the other processes have had */
-  onUseElsewhere(spend: (tenantId: string, requests: number) => void): void {
+  onUseElsewhere(spend: Spend): void {
     this.spend = spend;
   }
 
@@ -61,7 +63,7 @@ export class SharedUse implements OnApplicationShutdown {
     try {
       const totals = await this.told(own);
       for (const [tenantId, requests] of own)
-        this.spend(tenantId, this.elsewhere(tenantId, totals, requests));
+        this.spend(tenantId, this.elsewhere(tenantId, totals.get(tenantId), requests));
       this.totals = new Map([...this.recent(), ...totals]);
     } catch (error) {
       this.logger.debug(`Not shared: ${(error as Error).message}`); // nor made up for: that second is over
@@ -80,8 +82,8 @@ export class SharedUse implements OnApplicationShutdown {
     return new Map(rows.map(({ tenant, used }) => [tenant, { used, at }]));
   }
 
-  private elsewhere(tenantId: string, totals: ReadonlyMap<string, Total>, own: number): number {
-    const [before, now] = [this.totals.get(tenantId), totals.get(tenantId)];
+  private elsewhere(tenantId: string, now: Total | undefined, own: number): number {
+    const before = this.totals.get(tenantId);
     if (!before || !now || now.at - before.at > STALE_MS) return 0;
     return Math.max(0, now.used - before.used - own);
   }

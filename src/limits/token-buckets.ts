@@ -1,12 +1,17 @@
+/** So that an hour of one process does not close another one for an hour: processes that share are some dozens. */
+const LONGEST_DEBT_SECONDS = 30;
+
 interface Bucket {
   tokens: number;
+  /** What time has brought since `spend`, and there was no room for. */
+  lost: number;
   /** By `performance.now()`. */
   at: number;
 }
 
 /**
- * So many requests a second for each name, and a second's worth at once. What is spent elsewhere can be taken out as well:
- * a bucket is then in debt for a second at most.
+ * So many requests a second for each name, and a second's worth at once. What is spent elsewhere is taken out as well, and
+ * leaves a bucket in debt where it was too much.
  */
 export class TokenBuckets {
   /** In the order of their use. */
@@ -26,15 +31,20 @@ export class TokenBuckets {
     return 0;
   }
 
+  /** @param tokens spent elsewhere since the last time; those that were lost here in between are none too many */
   spend(name: string, tokens: number): void {
     const bucket = this.filled(name);
-    bucket.tokens = Math.max(-this.perSecond, bucket.tokens - tokens);
+    const tooMany = Math.max(0, tokens - bucket.lost);
+    bucket.tokens = Math.max(-this.perSecond * LONGEST_DEBT_SECONDS, bucket.tokens - tooMany);
+    bucket.lost = 0;
   }
 
   private filled(name: string): Bucket {
     const now = performance.now();
-    const bucket = this.buckets.get(name) ?? { tokens: this.perSecond, at: now };
-    bucket.tokens = Math.min(this.perSecond, bucket.tokens + ((now - bucket.at) / 1_000) * this.perSecond);
+    const bucket = this.buckets.get(name) ?? { tokens: this.perSecond, lost: 0, at: now };
+    const full = bucket.tokens + ((now - bucket.at) / 1_000) * this.perSecond;
+    bucket.tokens = Math.min(this.perSecond, full);
+    bucket.lost += full - bucket.tokens;
     bucket.at = now;
     this.buckets.delete(name);
     this.buckets.set(name, bucket);

@@ -102,6 +102,13 @@ describe('A webhook', () => {
     expect(await shop.inbox()).toEqual([]);
   });
 
+  it('with U+0000 in it is stored so that it can be read', async () => {
+    const metadata = { tenant_id: 'acme', charge_id: 'ch_\0' };
+    expect(await shop.told(eventAbout({ status: 'succeeded', metadata }))).toBe(204);
+    const [row] = await shop.db.sql("SELECT payload -> 'news' ->> 'chargeId' AS charge FROM inbox_messages");
+    expect(row).toEqual({ charge: 'ch_\ufffd' });
+  });
+
   it('is answered before it takes effect, whatever holds that up [W-10]', async () => {
     const { body: paid } = await shop.checkout();
     const release = await holdLock(shop.db, 'orders, charges');

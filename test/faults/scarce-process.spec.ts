@@ -121,6 +121,33 @@ describe('Strangers who send bodies, and do not end them, to a process with a he
     return { socket, told };
   }
 
+  it(
+    'may send what is too large again and again: it is refused, and takes nothing for good',
+    async () => {
+      const tooLarge = Buffer.alloc(3 * 1024 * 1024, ' ');
+      for (let sent = 0; sent < 40; sent++) await upload(tooLarge);
+      await Promise.all(Array.from({ length: 40 }, () => upload(tooLarge)));
+      expect(main.child.exitCode ?? main.child.signalCode).toBeNull();
+      const orders = await Promise.all(Array.from({ length: 5 }, () => untilFinal(() => checkout(LARGE))));
+      expect(orders.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
+      const strangers = Array.from({ length: 10 }, () => send('chunked', 255 * 1024)); // there is room for all of them
+      expect((await checkout(LARGE)).status).toBe(201);
+      for (const { socket } of strangers) socket.destroy();
+    },
+    PATIENCE_MS,
+  );
+
+  /** Without its length, for as long as anybody reads. */
+  async function upload(bytes: Buffer): Promise<void> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.resume();
+    socket.write('POST /v1/checkouts HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.end(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes]));
+    await once(socket, 'close');
+  }
+
   it.each(['chunked', 'sized'])(
     'are refused before they fill its memory, and orders of honest size are taken meanwhile: %s',
     async (kind) => {

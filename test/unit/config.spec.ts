@@ -193,7 +193,7 @@ describe('The configuration', () => {
     expect(trusted('')).toBe(false);
     for (const text of ['10.0.0.0/8', 'loopback, 192.0.2.7', '2001:db8::/32'])
       expect(trusted(text)).toBe(text);
-    for (const wrong of ['10.0.0.0/999', '...', 'true', '1.2.3.4, everybody'])
+    for (const wrong of ['10.0.0.0/999', '...', 'true', '1', '0.0.0.0/0', '::/0', '1.2.3.4, everybody'])
       expect(problemsOf({ ...ENOUGH, TRUST_PROXY: wrong })).toEqual([
         expect.stringContaining('TRUST_PROXY must be'),
       ]);
