@@ -23,6 +23,7 @@ const DECK = {
   half_open: 2,
   lose_commit_answer: 3,
   lose_commit: 2,
+  garble_commit_answer: 2,
   cut_provider: 6,
   kill_mailbox: 2,
 };
@@ -96,6 +97,7 @@ export class Nemesis {
         return stage.proxy.freeze(() => dice.happens(0.1));
       case 'lose_commit_answer':
       case 'lose_commit':
+      case 'garble_commit_answer':
         return stage.proxy.breakCommits(deed, dice.between(1, 4));
       case 'cut_provider':
         return this.cutProvider();
