@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { DISTRIBUTION_COLUMN, REFERENCE_TABLES, TENANT_TABLES } from './distribution.js';
 
 /** All tenants' tables are colocated with this one: the shards of one tenant are on one server, and stay together. */
@@ -10,8 +10,8 @@ const [LEADER] = TENANT_TABLES;
  * @returns the tables that it spread
  * @throws Error where the database has no Citus
  */
-export async function distribute(dataSource: DataSource): Promise<string[]> {
-  return dataSource.transaction(async (manager) => {
+export async function distribute(database: Pick<EntityManager, 'transaction'>): Promise<string[]> {
+  return database.transaction(async (manager) => {
     await requireCitus(manager);
     const done = await spreadAlready(manager);
     const missing = (table: string) => !done.has(table);

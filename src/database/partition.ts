@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { DISTRIBUTION_COLUMN, TENANT_TABLES } from './distribution.js';
 
 /** Partitions stand in a schema of their own: what lists the tables of the service sees no more of them than before. */
@@ -23,8 +23,11 @@ interface Furnishing {
  * @returns the tables that it partitioned
  * @throws Error where a table has rows, which it does not move
  */
-export async function partition(dataSource: DataSource, count: number): Promise<string[]> {
-  return dataSource.transaction(async (manager) => {
+export async function partition(
+  database: Pick<EntityManager, 'transaction'>,
+  count: number,
+): Promise<string[]> {
+  return database.transaction(async (manager) => {
     const whole = await wholeTables(manager);
     for (const table of whole) await requireEmpty(manager, table);
     const furnishings: Furnishing[] = [];

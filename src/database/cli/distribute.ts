@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../data-source.js';
 import { distribute } from '../distribute.js';
 import { partition } from '../partition.js';
+import { changeSchema } from '../schema-change.js';
 import { runCommand } from './command.js';
 
 /** More have never helped, and each costs a lock and a file or two for every table. */
@@ -11,20 +10,14 @@ const MOST_PARTITIONS = 1_024;
 /** Spreads the tables by tenant: over the servers of a Citus cluster, or with --partitions over partitions of one server. */
 await runCommand(async ({ url }) => {
   const partitions = readPartitions();
-  const dataSource = new DataSource(
-    dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [] }),
+  const tables = await changeSchema(url, ({ manager }) =>
+    partitions ? partition(manager, partitions) : distribute(manager),
   );
-  await dataSource.initialize();
-  try {
-    const tables = partitions ? await partition(dataSource, partitions) : await distribute(dataSource);
-    const [did, nothing] = partitions
-      ? ['Partitioned', 'Every table of a tenant is partitioned already.']
-      : ['Distributed', 'Every table is distributed already.'];
-    console.log(tables.length > 0 ? `${did}: ${tables.join(', ')}` : nothing);
-    if (!partitions) console.log('Background work does not run on Citus yet: see docs/sharding.md.');
-  } finally {
-    await dataSource.destroy();
-  }
+  const [did, nothing] = partitions
+    ? ['Partitioned', 'Every table of a tenant is partitioned already.']
+    : ['Distributed', 'Every table is distributed already.'];
+  console.log(tables.length > 0 ? `${did}: ${tables.join(', ')}` : nothing);
+  if (!partitions) console.log('Background work does not run on Citus yet: see docs/sharding.md.');
 });
 
 /** @returns undefined where none are asked for */
