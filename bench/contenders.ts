@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../src/config/config.js';
+import { asService } from '../test/support/app-role.js';
 import { freePort } from '../test/support/free-port.js';
 import { ACME, environment } from '../test/support/start-api.js';
 import type { Load } from './load.js';
@@ -34,17 +35,24 @@ const SERVICE = 'dist/src/main.js';
 export async function contenders(stage: Stage, profile?: string): Promise<Contender[]> {
   const start = starter(stage, profile);
   const ours = await start('ours', SERVICE);
+  const secured = await start('secured', SERVICE, { as: asService });
   const naive = await start('naive', 'bench/programs/naive.ts');
   const floor = await start('floor', 'bench/programs/floor.ts');
   const held = await prepareKeys(ours);
   const bare = {
-    ...(await start('bare', 'bench/programs/bare-read.ts', ours.database)),
+    ...(await start('bare', 'bench/programs/bare-read.ts', ours)),
     database: ours.database,
   };
   const checkout = { body: CHECKOUT, headers: AUTHORIZED, key: fresh, status: 201 };
   const kept = { body: CHECKOUT, headers: AUTHORIZED };
   return [
     { name: 'checkout', ...ours, request: { ...checkout, path: '/v1/checkouts' }, checksOut: true },
+    {
+      name: 'secured checkout',
+      ...secured,
+      request: { ...checkout, path: '/v1/checkouts' },
+      checksOut: true,
+    },
     {
       name: 'naive checkout',
       ...naive,
@@ -82,10 +90,15 @@ export async function contenders(stage: Stage, profile?: string): Promise<Conten
 type Started = Pick<Contender, 'program' | 'database'>;
 
 function starter(stage: Stage, profile: string | undefined) {
-  return async (name: string, file: string, shared?: BenchDatabase): Promise<Started> => {
+  /** @param as whom: the owner of the tables, for whom there is no row security, unless something else is said */
+  return async (
+    name: string,
+    file: string,
+    { database: shared, as = (url) => url }: { database?: BenchDatabase; as?: (url: string) => string } = {},
+  ): Promise<Started> => {
     const database = shared ?? (await stage.database(name));
     const settings = environment({
-      databaseUrl: database.url,
+      databaseUrl: as(database.url),
       providerUrl: stage.providerUrl,
       ROLE: 'api',
       PROVIDER_KEY_PREFIX: name,

@@ -60,6 +60,10 @@ export function ratios(rows: readonly Measured[]): Record<string, number> {
     [`checkout / floor, ${connections} connections`, ratio(connections, 'checkout', 'floor checkout', speed)],
     [`checkout / naive, ${connections} connections`, ratio(connections, 'checkout', 'naive checkout', speed)],
     [
+      `secured checkout / checkout, ${connections} connections`,
+      ratio(connections, 'secured checkout', 'checkout', speed),
+    ],
+    [
       `p99 checkout / floor, ${connections} connections`,
       ratio(connections, 'checkout', 'floor checkout', ({ p99 }) => p99),
     ],

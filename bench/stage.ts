@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../src/database/migrate.js';
 import { destroyPostgres, ensureDatabase, startPostgres, type Postgres } from '../src/sandbox/postgres.js';
+import { asService } from '../test/support/app-role.js';
 import { freePort } from '../test/support/free-port.js';
 import { seedTenants } from '../test/support/start-api.js';
 
@@ -53,7 +54,7 @@ export class Stage {
   async database(name: string): Promise<BenchDatabase> {
     await ensureDatabase(this.postgres, name);
     const url = this.postgres.url(name);
-    await migrate(url, { lease: LEASE_SECONDS });
+    await migrate(url, { lease: LEASE_SECONDS, appUrl: asService(url) });
     await seedTenants(url);
     return new BenchDatabase(url);
   }

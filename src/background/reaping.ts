@@ -1,4 +1,4 @@
-import { statement, type Statement } from '../database/statement.js';
+import { acrossTenants, statement, type Statement } from '../database/statement.js';
 
 /** Rows that have served, and how they are found and deleted. */
 export interface Served {
@@ -30,9 +30,10 @@ export function reaping({ table, key, since, served, only = 'true' }: Reaping): 
   const before = (days: string, clock: string) =>
     `${since} <= least(now(), ${clock}::timestamptz) - make_interval(days => ${days})`;
   return {
-    tenants: statement(
-      `reap_tenants_${table}`,
-      `WITH RECURSIVE oldest AS (
+    tenants: acrossTenants(
+      statement(
+        `reap_tenants_${table}`,
+        `WITH RECURSIVE oldest AS (
          (SELECT tenant_id, ${since} FROM ${table} WHERE ${served} ORDER BY tenant_id, ${since} LIMIT 1)
          UNION ALL
          SELECT following.* FROM oldest, LATERAL (
@@ -40,6 +41,7 @@ export function reaping({ table, key, since, served, only = 'true' }: Reaping): 
             ORDER BY tenant_id, ${since} LIMIT 1) AS following
        )
        SELECT tenant_id AS "tenantId" FROM oldest WHERE ${before('$1', '$2')}`,
+      ),
     ),
     remove: statement(
       `reap_${table}`,

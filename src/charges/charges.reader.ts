@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { FindOptionsWhere } from 'typeorm';
 import { Database } from '../database/transaction.js';
 import { ChargeEntity, toCharge } from './charge.entity.js';
 import { isChargeId, type Charge } from './charge.js';
+
+type OneCharge = { readonly tenantId: string } & ({ readonly id: string } | { readonly derivedKey: string });
 
 @Injectable()
 export class ChargesReader {
@@ -25,12 +26,12 @@ export class ChargesReader {
     return (await this.findEntity({ tenantId, id })) ?? undefined;
   }
 
-  private async findBy(where: FindOptionsWhere<ChargeEntity>): Promise<Charge | undefined> {
+  private async findBy(where: OneCharge): Promise<Charge | undefined> {
     const charge = await this.findEntity(where);
     return charge ? toCharge(charge) : undefined;
   }
 
-  private findEntity(where: FindOptionsWhere<ChargeEntity>): Promise<ChargeEntity | null> {
-    return this.database.dataSource.getRepository(ChargeEntity).findOneBy(where);
+  private findEntity(where: OneCharge): Promise<ChargeEntity | null> {
+    return this.database.read(where.tenantId, (manager) => manager.findOneBy(ChargeEntity, where));
   }
 }

@@ -40,7 +40,8 @@ export class Connection implements OnModuleInit, OnApplicationShutdown {
   private async tryOnce(tries: number): Promise<boolean> {
     try {
       await this.database.connect();
-      this.logger.log('Connected');
+      const { active, role } = await this.database.findManner();
+      this.logger.log(`Connected as ${role}, ${active ? 'under' : 'exempt from'} row security`);
     } catch (error) {
       if (tries === 1) this.logger.error(`Not connected, trying on: ${(error as Error).message}`);
       return false;

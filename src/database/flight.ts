@@ -1,5 +1,6 @@
 import pg, { type ClientBase, type QueryResult, type Submittable } from 'pg';
 import { isDisconnected } from './errors.js';
+import { ALL_TENANTS, SET_TENANT } from './row-security.js';
 import type { Statement, Values } from './statement.js';
 
 /** What pg's client calls on a query as its answers come in. Its types tell of `submit` alone. */
@@ -8,6 +9,7 @@ interface Query {
   text: string;
   values: Values;
   queryMode: 'extended' | undefined;
+  acrossTenants: true | undefined;
   submit(wire: Wire): Error | null;
   handleRowDescription(message: object): void;
   handleDataRow(message: object): void;
@@ -38,6 +40,14 @@ export class NotCarriedOut extends Error {
     super('Not carried out: an earlier statement of the same flight had failed');
     this.name = 'NotCarriedOut';
   }
+}
+
+/** How statements are carried out. */
+export interface Manner {
+  /** Statements with a name are prepared under it, once per connection. */
+  readonly named: boolean;
+  /** Rows are seen by naming their tenant alone. */
+  readonly secured: boolean;
 }
 
 /** Stands in for a connection, and keeps the messages that are written to it. */
@@ -71,7 +81,7 @@ function newCollector(wire: Wire): Collector {
  * And nothing behind a statement that failed is carried out, a COMMIT least of all (PostgreSQL manual, 54.2.3).
  */
 export class Flight extends PgQuery {
-  private readonly queries: Query[] = [];
+  private queries: Query[] = [];
   /** Those whose rows somebody wants; the others are not asked to describe them. */
   private readonly rowsWanted = new Set<Query>();
   private answered = 0;
@@ -86,25 +96,35 @@ export class Flight extends PgQuery {
   /** Until all of it is answered, one way or another. */
   readonly answer: Promise<void>;
 
-  /** @param named whether statements with a name are prepared under it, once per connection */
-  constructor(private readonly named: boolean) {
+  constructor(private readonly manner: Manner) {
     super('');
     this.answer = new Promise((resolve) => (this.callback = resolve));
   }
 
   /** @returns its result, once there is an answer; it fails where an earlier one failed */
-  add({ name, text }: Statement, values: Values, { rows }: { rows: boolean }): Promise<QueryResult> {
+  add(statement: Statement, values: Values, { rows }: { rows: boolean }): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      const query = new PgQuery(text, [], (error, result) => {
+      const query = this.queryOf(statement, values, (error, result) => {
         if (!error) return resolve(result);
         this.unsendable ??= error;
         reject(error);
       });
-      query.name = this.named ? name : '';
-      query.values = values;
-      query.queryMode = 'extended';
       this.queries.push(query);
       if (rows) this.rowsWanted.add(query);
+    });
+  }
+
+  private queryOf(
+    { name, text, acrossTenants }: Statement,
+    values: Values,
+    settle: (error: Error | null, result: QueryResult) => void,
+  ): Query {
+    const query = new PgQuery(text, [], settle);
+    return Object.assign(query, {
+      name: this.manner.named ? name : '',
+      values,
+      queryMode: 'extended',
+      acrossTenants,
     });
   }
 
@@ -119,6 +139,8 @@ export class Flight extends PgQuery {
 
   override submit(wire: Wire): Error | null {
     const { messages, describing, silent } = collectorOf(wire);
+    for (const query of this.queries) this.fill(query);
+    if (this.manner.secured) this.nameTenants();
     for (const query of this.queries) this.write(query, this.rowsWanted.has(query) ? describing : silent);
     const bytes = Buffer.concat([...messages.splice(0), SYNC]);
     if (this.unsendable) return this.unsendable; // nothing has been written yet
@@ -128,14 +150,33 @@ export class Flight extends PgQuery {
   }
 
   /** Values that cannot be made, or sent, are noted: pg knows what to do with a query that could not be submitted. */
-  private write(query: Query, wire: Wire): void {
+  private fill(query: Query): void {
     try {
       if (typeof query.values === 'function') query.values = query.values();
+    } catch (error) {
+      query.values = [];
+      this.unsendable = error as Error;
+    }
+  }
+
+  private write(query: Query, wire: Wire): void {
+    try {
       const error = query.submit(wire);
       if (error) this.unsendable = error;
     } catch (error) {
       this.unsendable = error as Error;
     }
+  }
+
+  /** Before each statement about another tenant than those before it. Not longer than the transaction: a pooler gives the session to others. */
+  private nameTenants(): void {
+    let named: string | undefined;
+    this.queries = this.queries.flatMap((query) => {
+      const tenant = tenantOf(query);
+      if (tenant === undefined || tenant === named) return query;
+      named = tenant;
+      return [this.queryOf(SET_TENANT, [tenant], () => undefined), query];
+    });
   }
 
   override handleRowDescription(message: object): void {
@@ -178,4 +219,10 @@ export class Flight extends PgQuery {
     this.name = this.current?.name;
     this.text = this.current?.text ?? '';
   }
+}
+
+function tenantOf({ acrossTenants, values }: Query): string | undefined {
+  const [first] = values as readonly unknown[];
+  if (acrossTenants) return ALL_TENANTS;
+  return typeof first === 'string' ? first : undefined;
 }

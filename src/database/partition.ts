@@ -13,6 +13,8 @@ interface Furnishing {
   readonly columnOptions: readonly { readonly column: string; readonly options: string }[];
   readonly indexes: readonly string[];
   readonly keys: readonly string[];
+  /** Policies and grants. */
+  readonly access: readonly string[];
   readonly foreignKeys: readonly { readonly name: string; readonly definition: string }[];
 }
 
@@ -74,6 +76,12 @@ const FURNISHING = `
            WHERE indrelid = pg_class.oid AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid)) AS indexes,
          (SELECT coalesce(json_agg(format('CONSTRAINT %I %s', conname, pg_get_constraintdef(c.oid)) ORDER BY c.oid), '[]')
             FROM pg_constraint AS c WHERE conrelid = pg_class.oid AND contype IN ('p', 'u')) AS keys,
+         (SELECT coalesce(json_agg(words), '[]') FROM (
+            SELECT format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relname) AS words WHERE relrowsecurity
+            UNION ALL SELECT format('CREATE POLICY %I ON %I USING (%s)', polname, relname, pg_get_expr(polqual, polrelid))
+              FROM pg_policy WHERE polrelid = pg_class.oid
+            UNION ALL SELECT format('GRANT %s ON %I TO %I', privilege_type, relname, pg_get_userbyid(grantee))
+              FROM aclexplode(relacl) WHERE grantee <> relowner) AS access) AS access,
          (SELECT coalesce(json_agg(json_build_object('name', quote_ident(conname), 'definition', pg_get_constraintdef(c.oid)) ORDER BY c.oid), '[]')
             FROM pg_constraint AS c WHERE conrelid = pg_class.oid AND contype = 'f') AS "foreignKeys"
     FROM pg_class WHERE oid = $1::regclass`;
@@ -89,7 +97,7 @@ async function addForeignKeys(manager: EntityManager, { table, foreignKeys }: Fu
 
 /** Under the same names: statements, errors and later migrations find what they know. */
 async function remake(manager: EntityManager, furnishing: Furnishing, count: number): Promise<void> {
-  const { table, comment, keys, indexes } = furnishing;
+  const { table, comment, keys, indexes, access } = furnishing;
   await manager.query(`ALTER TABLE ${table} RENAME TO ${table}_whole`);
   await manager.query(`
     CREATE TABLE ${table} (LIKE ${table}_whole INCLUDING COMMENTS INCLUDING CONSTRAINTS INCLUDING DEFAULTS
@@ -99,7 +107,7 @@ async function remake(manager: EntityManager, furnishing: Furnishing, count: num
   for (let remainder = 0; remainder < count; remainder++)
     await addPartition(manager, furnishing, count, remainder);
   for (const key of keys) await manager.query(`ALTER TABLE ${table} ADD ${key}`);
-  for (const index of indexes) await manager.query(index);
+  for (const words of [...indexes, ...access]) await manager.query(words);
 }
 
 async function addPartition(

@@ -13,6 +13,7 @@ import { PlansOfAnyAge1764492600000 } from '../../migrations/1764492600000-plans
 import { ApiKeysInUse1764495000000 } from '../../migrations/1764495000000-api-keys-in-use.js';
 import { TenantUse1764498600000 } from '../../migrations/1764498600000-tenant-use.js';
 import { SealedValues1764502200000 } from '../../migrations/1764502200000-sealed-values.js';
+import { RowSecurity1764506400000 } from '../../migrations/1764506400000-row-security.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   ApiKeysInUse1764495000000,
   TenantUse1764498600000,
   SealedValues1764502200000,
+  RowSecurity1764506400000,
 ];

@@ -1,12 +1,19 @@
-/** A statement with a name is prepared once per connection and then only executed. */
+/** A statement with a name is prepared once per connection and then only executed. Its first value is its tenant. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** It is about no tenant, or about all. */
+  readonly acrossTenants?: true;
 }
 
 /** `statement('find_order', 'SELECT …')`: names are unique in the service, as PostgreSQL keeps one text per name. */
 export function statement(name: string, text: string): Statement {
   return { name, text };
+}
+
+/** For one that is not about the tenant of its first value, such as a finder, a gauge, or an operator's list. */
+export function acrossTenants(statement: Statement): Statement {
+  return { ...statement, acrossTenants: true };
 }
 
 /** Those of a statement's parameters; a function is asked when the statement leaves. */

@@ -2,9 +2,10 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { isDivisionByZero, isRolledBack } from './errors.js';
-import { Flight, NotCarriedOut } from './flight.js';
+import { Flight, NotCarriedOut, type Manner } from './flight.js';
 import { CommitRefused, CommitUnknown, isEcho, UnexpectedRowCount } from './not-committed.js';
 import { reservedPool } from './reserved-pool.js';
+import { ROW_SECURITY, SET_TENANT, type RowSecurity } from './row-security.js';
 import { planned, type DecisiveStatement, type Statement, type Values } from './statement.js';
 
 /**
@@ -23,7 +24,7 @@ export class Tx {
   constructor(
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
-    private readonly named: boolean,
+    private readonly manner: Manner,
   ) {
     void this.expect(this.add(BEGIN));
   }
@@ -133,7 +134,7 @@ export class Tx {
 
   /** It leaves when nobody has anything to add without waiting for something. */
   private board(): Flight {
-    const flight = new Flight(this.named);
+    const flight = new Flight(this.manner);
     process.nextTick(() => this.flight === flight && this.depart());
     return flight;
   }
@@ -175,12 +176,16 @@ function socketOf(client: PoolClient): { destroy(): void; destroySoon(): void } 
 /** The database as the service uses it: single statements, and transactions whose COMMIT is checked. */
 export class Database {
   private reserved: Pool | undefined;
+  /** Until it is known, tenants are named: in vain, at worst. */
+  private manner: Manner;
 
   /** @param named whether statements are prepared, once per connection: not where a pooler gives it to others in between */
   constructor(
     readonly dataSource: DataSource,
-    private readonly named = true,
-  ) {}
+    named = true,
+  ) {
+    this.manner = { named, secured: true };
+  }
 
   /** @throws where it did not come to be; nothing of the try is left then */
   async connect(): Promise<void> {
@@ -194,10 +199,21 @@ export class Database {
     }
   }
 
+  /** Asks whether row security holds for the role that this is. */
+  async findManner(): Promise<RowSecurity> {
+    const [found] = await this.query<RowSecurity>(ROW_SECURITY);
+    this.manner = { ...this.manner, secured: found!.active };
+    return found!;
+  }
+
   /** One statement outside any transaction: one round trip. */
   async query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
-    const client = await this.pool.connect();
-    const flight = new Flight(this.named);
+    return this.queryOn<Row>(this.pool, statement, values);
+  }
+
+  private async queryOn<Row>(pool: Pool, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const client = await pool.connect();
+    const flight = new Flight(this.manner);
     const answer = flight.add(statement, values, { rows: true });
     flight.depart(client);
     try {
@@ -205,6 +221,15 @@ export class Database {
     } finally {
       client.release(flight.lost);
     }
+  }
+
+  /** TypeORM's view of one tenant's rows, for where repositories read better. */
+  async read<T>(tenantId: string, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    if (!this.manner.secured) return work(this.dataSource.manager);
+    return this.transaction((tx) => {
+      tx.send(SET_TENANT, [tenantId]);
+      return work(tx.manager);
+    });
   }
 
   /**
@@ -216,7 +241,7 @@ export class Database {
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
     try {
-      return await this.run(work, new Tx(client, this.dataSource, this.named));
+      return await this.run(work, new Tx(client, this.dataSource, this.manner));
     } finally {
       client.release();
     }
@@ -239,11 +264,9 @@ export class Database {
    * One statement on a connection of its own, which a full pool cannot keep waiting: for what must not queue
    * behind the work that it guards (lease renewals, readiness).
    */
-  async queryReserved<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+  queryReserved<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     this.reserved ??= reservedPool(this.dataSource);
-    const query = { text, values: values as unknown[], ...(this.named && { name }) };
-    const result = await this.reserved.query<Row & object>(query);
-    return result.rows;
+    return this.queryOn<Row>(this.reserved, statement, values);
   }
 
   /** Connections of the pool; undefined while there is none. */

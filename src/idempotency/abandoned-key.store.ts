@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { dueTenants } from '../database/due-tenants.js';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
@@ -69,9 +69,11 @@ export class AbandonedKeyStore {
 const backoff = (first: string, random: string, failures: string) =>
   `${random}::float8 * least(${LONGEST_PAUSE_SECONDS}, ${first}::float8 * 2 ^ least(20, ${failures}))`;
 
-const DUE_TENANTS = statement(
-  'key_due_tenants',
-  dueTenants({ table: 'idempotency_keys', due: 'next_run_at', waiting: "status = 'in_progress'" }),
+const DUE_TENANTS = acrossTenants(
+  statement(
+    'key_due_tenants',
+    dueTenants({ table: 'idempotency_keys', due: 'next_run_at', waiting: "status = 'in_progress'" }),
+  ),
 );
 
 /**

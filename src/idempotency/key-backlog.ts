@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
 
@@ -32,13 +32,15 @@ export class KeyBacklog {
 type Column = 'keys' | 'keyAge' | 'keysInReview' | 'reviews' | 'reviewAge';
 
 /** Along the partial indexes of what is not finished, and so many rows at most: finished keys are never counted. */
-const BACKLOG = statement(
-  'key_backlog',
-  `SELECT * FROM
+const BACKLOG = acrossTenants(
+  statement(
+    'key_backlog',
+    `SELECT * FROM
      (SELECT count(*)::int AS keys, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "keyAge"
         FROM (SELECT created_at FROM idempotency_keys WHERE status = 'in_progress' LIMIT 10000) AS unfinished) AS k,
      (SELECT count(*)::int AS reviews, coalesce(extract(epoch FROM now() - min(opened_at)), 0)::float8 AS "reviewAge",
              count(DISTINCT (tenant_id, subject_id)) FILTER (WHERE subject_kind = 'idempotency_key')::int AS "keysInReview"
         FROM (SELECT tenant_id, subject_kind, subject_id, opened_at FROM reviews
                WHERE decided_at IS NULL LIMIT 10000) AS open) AS r`,
+  ),
 );

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 
 export const DECISIONS = ['mark_succeeded', 'mark_failed', 'retry'] as const;
@@ -54,7 +54,7 @@ const COLUMNS = `tenant_id AS "tenantId", id, subject_kind AS "subjectKind", sub
   idempotency_key AS key, decision, provider_id AS "providerId", note, decided_by AS "decidedBy",
   decided_at AS "decidedAt"`;
 
-const FIND = statement('review_find', `SELECT ${COLUMNS} FROM reviews WHERE id = $1`);
+const FIND = acrossTenants(statement('review_find', `SELECT ${COLUMNS} FROM reviews WHERE id = $1`));
 
 const DECIDE = statement(
   'review_decide',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
 import { WAITING } from './inbox.store.js';
@@ -22,9 +22,10 @@ export class InboxBacklog {
 }
 
 /** As for the outbox, along inbox_messages_due. */
-const BACKLOG = statement(
-  'inbox_backlog',
-  `WITH RECURSIVE earliest AS (
+const BACKLOG = acrossTenants(
+  statement(
+    'inbox_backlog',
+    `WITH RECURSIVE earliest AS (
      (SELECT tenant_id, due_at FROM inbox_messages WHERE ${WAITING} ORDER BY tenant_id, due_at LIMIT 1)
      UNION ALL
      SELECT following.* FROM earliest, LATERAL (
@@ -34,4 +35,5 @@ const BACKLOG = statement(
    SELECT (SELECT count(*)::int
              FROM (SELECT FROM inbox_messages WHERE ${WAITING} AND due_at <= now() LIMIT 10000) AS due) AS due,
           (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float8 FROM earliest) AS age`,
+  ),
 );

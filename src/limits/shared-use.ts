@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 
 const EVERY_MS = 1_000;
@@ -90,10 +90,12 @@ export class SharedUse implements OnApplicationShutdown {
 }
 
 /** In one order, so that two processes do not wait for each other. A crash loses the rows: the table is not logged. */
-const ADD = statement(
-  'tenant_use_add',
-  `INSERT INTO tenant_use (tenant_id, used)
+const ADD = acrossTenants(
+  statement(
+    'tenant_use_add',
+    `INSERT INTO tenant_use (tenant_id, used)
      SELECT tenant_id, used FROM unnest($1::text[], $2::bigint[]) AS more (tenant_id, used) ORDER BY tenant_id
    ON CONFLICT (tenant_id) DO UPDATE SET used = tenant_use.used + excluded.used
    RETURNING tenant_id AS tenant, used::float8 AS used`,
+  ),
 );

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Charge } from '../charges/charge.js';
 import { ChargesReader } from '../charges/charges.reader.js';
 import { Config } from '../config/config.js';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import { deriveKey } from '../idempotency/derived-key.js';
 import type { Refund } from '../refunds/refund.js';
@@ -65,9 +65,10 @@ export class ReviewsReader {
 }
 
 /** A key that has expired and come back is another one, with another id. */
-const LIST = statement(
-  'reviews_list',
-  `SELECT review.tenant_id AS "tenantId", review.id, review.subject_kind AS "subjectKind",
+const LIST = acrossTenants(
+  statement(
+    'reviews_list',
+    `SELECT review.tenant_id AS "tenantId", review.id, review.subject_kind AS "subjectKind",
      review.subject_id AS "subjectId", review.reason, review.evidence, review.opened_at AS "openedAt",
      review.decision, review.provider_id AS "providerId", review.note, review.decided_by AS "decidedBy",
      review.decided_at AS "decidedAt", key.status AS "keyStatus", key.recovery_point AS "recoveryPoint",
@@ -78,4 +79,5 @@ const LIST = statement(
      ON key.tenant_id = review.tenant_id AND key.key = review.idempotency_key AND key.id = review.subject_id
    WHERE ($1::text IS NULL OR review.id < $1) AND ($2::boolean IS NULL OR (review.decided_at IS NULL) = $2)
    ORDER BY review.id DESC LIMIT $3`,
+  ),
 );

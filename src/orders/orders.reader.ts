@@ -18,22 +18,22 @@ export class OrdersReader {
 
   async find(tenantId: string, id: string): Promise<Order | undefined> {
     if (!isOrderId(id)) return undefined;
-    const order = await this.orders.findOne({ where: { tenantId, id }, relations: { items: true } });
+    const order = await this.database.read(tenantId, (manager) =>
+      manager.findOne(OrderEntity, { where: { tenantId, id }, relations: { items: true } }),
+    );
     return order ? toOrder(order) : undefined;
   }
 
   async list(tenantId: string, { limit = 20, cursor, status }: ListOrdersDto): Promise<Page<Order>> {
-    const found = await this.orders.find({
-      where: { tenantId, ...(cursor && { id: LessThan(cursor) }), ...(status && { status }) },
-      relations: { items: true },
-      order: { id: 'DESC' },
-      take: limit + 1, // one more tells whether there is a next page
-    });
+    const found = await this.database.read(tenantId, (manager) =>
+      manager.find(OrderEntity, {
+        where: { tenantId, ...(cursor && { id: LessThan(cursor) }), ...(status && { status }) },
+        relations: { items: true },
+        order: { id: 'DESC' },
+        take: limit + 1, // one more tells whether there is a next page
+      }),
+    );
     const data = found.slice(0, limit).map(toOrder);
     return { data, nextCursor: found.length > limit ? (data.at(-1)?.id ?? null) : null };
-  }
-
-  private get orders() {
-    return this.database.dataSource.getRepository(OrderEntity);
   }
 }

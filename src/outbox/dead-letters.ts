@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 
 /** A message as people may see it: never its payload, which holds addresses. */
@@ -51,28 +51,36 @@ export class DeadLetters {
 const COLUMNS = `id, tenant_id AS "tenantId", topic, dedupe_key AS "dedupeKey", attempts, last_error AS "lastError",
   created_at AS "createdAt", due_at AS "dueAt", sent_at AS "sentAt", dead_at AS "deadAt"`;
 
-const LIST = statement(
-  'dead_letters_list',
-  `SELECT ${COLUMNS} FROM outbox_messages
+const LIST = acrossTenants(
+  statement(
+    'dead_letters_list',
+    `SELECT ${COLUMNS} FROM outbox_messages
    WHERE dead_at IS NOT NULL AND ($2::text IS NULL OR id < $2)
    ORDER BY id DESC LIMIT $1`,
+  ),
 );
 
-const REQUEUE = statement(
-  'dead_letter_requeue',
-  `UPDATE outbox_messages SET dead_at = NULL, due_at = now(), attempts = 0
+const REQUEUE = acrossTenants(
+  statement(
+    'dead_letter_requeue',
+    `UPDATE outbox_messages SET dead_at = NULL, due_at = now(), attempts = 0
    WHERE id = $1 AND dead_at IS NOT NULL
    RETURNING ${COLUMNS}`,
+  ),
 );
 
-const PURGE = statement(
-  'dead_letter_purge',
-  'DELETE FROM outbox_messages WHERE id = $1 AND dead_at IS NOT NULL RETURNING id',
+const PURGE = acrossTenants(
+  statement(
+    'dead_letter_purge',
+    'DELETE FROM outbox_messages WHERE id = $1 AND dead_at IS NOT NULL RETURNING id',
+  ),
 );
 
 /** Tenant by tenant along the primary key: an index on the id alone would cost every checkout, for a rare question. */
-const FIND = statement(
-  'outbox_message_find',
-  `SELECT ${COLUMNS} FROM outbox_messages
+const FIND = acrossTenants(
+  statement(
+    'outbox_message_find',
+    `SELECT ${COLUMNS} FROM outbox_messages
    WHERE (tenant_id, id) IN (SELECT tenants.id, $1::text FROM tenants)`,
+  ),
 );

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
 
@@ -26,9 +26,10 @@ export class OutboxBacklog {
 }
 
 /** The earliest of each tenant, hop by hop along outbox_messages_due; counts end where more would say no more. */
-const BACKLOG = statement(
-  'outbox_backlog',
-  `WITH RECURSIVE earliest AS (
+const BACKLOG = acrossTenants(
+  statement(
+    'outbox_backlog',
+    `WITH RECURSIVE earliest AS (
      (SELECT tenant_id, due_at FROM outbox_messages WHERE due_at IS NOT NULL ORDER BY tenant_id, due_at LIMIT 1)
      UNION ALL
      SELECT following.* FROM earliest, LATERAL (
@@ -38,4 +39,5 @@ const BACKLOG = statement(
    SELECT (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE due_at <= now() ORDER BY tenant_id, due_at LIMIT 10000) AS due) AS due,
           (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float8 FROM earliest) AS age,
           (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE dead_at IS NOT NULL ORDER BY id LIMIT 10000) AS dead) AS dead`,
+  ),
 );

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { dueTenants } from '../database/due-tenants.js';
-import { planned } from '../database/statement.js';
+import { acrossTenants, planned } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import type { StagedMessage } from './delivery.js';
 
@@ -80,8 +80,8 @@ const BY_INDEX_ONLY = planned(
      FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin']) AS name`,
 );
 
-const DUE_TENANTS = planned(
-  dueTenants({ table: 'outbox_messages', due: 'due_at', waiting: 'due_at IS NOT NULL' }),
+const DUE_TENANTS = acrossTenants(
+  planned(dueTenants({ table: 'outbox_messages', due: 'due_at', waiting: 'due_at IS NOT NULL' })),
 );
 
 /**

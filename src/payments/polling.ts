@@ -1,6 +1,6 @@
 import { inParallel } from '../background/in-parallel.js';
 import { dueTenants } from '../database/due-tenants.js';
-import { planned, type Statement } from '../database/statement.js';
+import { acrossTenants, planned, type Statement } from '../database/statement.js';
 import type { Database, Tx } from '../database/transaction.js';
 import { askPerson } from '../idempotency/open-review.js';
 import { isSettling, type ChargeOutcome, type RefundOutcome, type Settling } from './payment-provider.js';
@@ -96,7 +96,7 @@ export function pollStatements({
   readonly returning: string;
 }): { readonly tenants: Statement; readonly claim: Statement } {
   return {
-    tenants: planned(dueTenants({ table, due: 'next_poll_at', waiting: open })),
+    tenants: acrossTenants(planned(dueTenants({ table, due: 'next_poll_at', waiting: open }))),
     claim: planned(
       `WITH due AS MATERIALIZED (
          SELECT id FROM ${table}

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { FindOptionsWhere } from 'typeorm';
 import { Database } from '../database/transaction.js';
 import { RefundEntity, toRefund } from './refund.entity.js';
 import { isRefundId, type Refund } from './refund.js';
+
+type OneRefund = { readonly tenantId: string } & ({ readonly id: string } | { readonly derivedKey: string });
 
 @Injectable()
 export class RefundsReader {
@@ -17,8 +18,10 @@ export class RefundsReader {
     return this.findBy({ tenantId, derivedKey });
   }
 
-  private async findBy(where: FindOptionsWhere<RefundEntity>): Promise<Refund | undefined> {
-    const refund = await this.database.dataSource.getRepository(RefundEntity).findOneBy(where);
+  private async findBy(where: OneRefund): Promise<Refund | undefined> {
+    const refund = await this.database.read(where.tenantId, (manager) =>
+      manager.findOneBy(RefundEntity, where),
+    );
     return refund ? toRefund(refund) : undefined;
   }
 }

@@ -5,6 +5,12 @@ import { PostgresHold } from './postgres-hold.js';
 import { findPostmaster } from './postmaster.js';
 import type { SandboxSettings } from './settings.js';
 
+export interface DatabaseUrls {
+  readonly owner: string;
+  /** Absent: the service runs as the owner. */
+  readonly app?: string | undefined;
+}
+
 type Settings = Pick<SandboxSettings, 'dataDir' | 'ports'>;
 
 const DATABASE = 'checkout';
@@ -19,8 +25,9 @@ export async function portInUse(dataDir: string): Promise<number | undefined> {
   return (await findPostmaster(folderIn(dataDir)))?.port;
 }
 
-export function urlOn(port: number): string {
-  return addressOf(port, DATABASE);
+/** As the owner of the tables, and as the role that the service runs as. */
+export function urlsOn(port: number): DatabaseUrls {
+  return { owner: addressOf(port, DATABASE), app: addressOf(port, DATABASE, 'checkout_app') };
 }
 
 function folderIn(dataDir: string): string {

@@ -52,8 +52,8 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   };
 }
 
-export function addressOf(port: number, database: string): string {
-  return `postgres://postgres:postgres@${HOST}:${port}/${database}`;
+export function addressOf(port: number, database: string, user = 'postgres'): string {
+  return `postgres://${user}:${user}@${HOST}:${port}/${database}`;
 }
 
 /** The running server, once it has come up; undefined when there is none, or it was on its way down. */

@@ -2,7 +2,7 @@ import { ConfigError, loadConfig } from '../config/config.js';
 import { requireReachable } from '../database/cli/connection.js';
 import { migrate } from '../database/migrate.js';
 import { openDataFolder, type DataFolder } from './data-folder.js';
-import { EmbeddedDatabase, portInUse, urlOn } from './embedded-database.js';
+import { EmbeddedDatabase, portInUse, urlsOn as databaseUrlsOn } from './embedded-database.js';
 import { Lab } from './lab/lab.js';
 import type { Output } from './output.js';
 import { requireFreePorts } from './ports.js';
@@ -39,8 +39,9 @@ export class Sandbox {
     private readonly output: Output,
   ) {
     if (!settings.databaseUrl) this.embedded = new EmbeddedDatabase(settings, (text) => output.note(text));
-    this.env = environmentOf(settings, settings.databaseUrl ?? urlOn(settings.ports.POSTGRES_PORT));
-    requireUsable(this.env, urlOn(settings.ports.POSTGRES_PORT));
+    const embedded = databaseUrlsOn(settings.ports.POSTGRES_PORT);
+    this.env = environmentOf(settings, settings.databaseUrl ? { owner: settings.databaseUrl } : embedded);
+    requireUsable(this.env, embedded.owner);
     const services = servicesOn(settings.ports, this.env);
     this.api = new SupervisedProcess(services.api, output);
     this.worker = new SupervisedProcess(services.worker, output);
@@ -125,8 +126,9 @@ export class Sandbox {
 
   private async prepareSchema(): Promise<number> {
     if (this.stopping) throw new Error('Stopped');
-    const { DATABASE_URL, HASH_SECRET, IDEMPOTENCY_LEASE_SECONDS } = this.env;
-    const migrations = await migrate(DATABASE_URL, { lease: Number(IDEMPOTENCY_LEASE_SECONDS) });
+    const { DATABASE_URL, DATABASE_APP_URL, HASH_SECRET, IDEMPOTENCY_LEASE_SECONDS } = this.env;
+    const lease = Number(IDEMPOTENCY_LEASE_SECONDS);
+    const migrations = await migrate(DATABASE_URL, { lease, appUrl: DATABASE_APP_URL });
     await seedDemoTenants(DATABASE_URL, HASH_SECRET);
     return migrations.length;
   }

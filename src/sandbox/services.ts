@@ -4,6 +4,7 @@ import {
   SANDBOX_SECRET,
   SANDBOX_WEBHOOK_SECRET,
 } from '../config/published.js';
+import type { DatabaseUrls } from './embedded-database.js';
 import { HOST, type Ports, type SandboxSettings } from './settings.js';
 import type { Service } from './supervised-process.js';
 
@@ -24,7 +25,8 @@ export function servicesOn(ports: Ports, env: NodeJS.ProcessEnv) {
   const urls = urlsOn(ports);
   const main = '../main.js';
   // The name that PostgreSQL knows the process by: whoever looks at its sessions can tell the two apart.
-  const roleOf = (role: string) => ({ ...env, ROLE: role, PGAPPNAME: role });
+  const databaseUrl = env['DATABASE_APP_URL'] || env['DATABASE_URL'];
+  const roleOf = (role: string) => ({ ...env, DATABASE_URL: databaseUrl, ROLE: role, PGAPPNAME: role });
   return {
     provider: {
       name: 'provider',
@@ -45,6 +47,8 @@ export function servicesOn(ports: Ports, env: NodeJS.ProcessEnv) {
 
 export interface SandboxEnvironment extends NodeJS.ProcessEnv {
   readonly DATABASE_URL: string;
+  /** As whom the service runs, where that is not the owner of the tables. */
+  readonly DATABASE_APP_URL?: string;
   readonly HASH_SECRET: string;
   readonly IDEMPOTENCY_LEASE_SECONDS: string;
 }
@@ -52,7 +56,7 @@ export interface SandboxEnvironment extends NodeJS.ProcessEnv {
 /** Defaults first, then what the caller set, then what makes the processes one system. */
 export function environmentOf(
   { env, ports, dataDir }: SandboxSettings,
-  databaseUrl: string,
+  database: DatabaseUrls,
 ): SandboxEnvironment {
   const urls = urlsOn(ports);
   return {
@@ -61,13 +65,14 @@ export function environmentOf(
     FAULTS: 'on',
     // Short, so that a person who breaks something does not wait half a minute to see it mended.
     IDEMPOTENCY_LEASE_SECONDS: '5',
+    ...(database.app && { DATABASE_APP_URL: database.app }),
     COMPLETER_GRACE_SECONDS: '10',
     ...withoutEmpty(env),
     NODE_ENV: 'development',
     HOST,
     ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)])),
     DATA_DIR: dataDir,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: database.owner,
     STRIPE_API_URL: urls.provider,
     STRIPE_API_KEY: SANDBOX_PROVIDER_KEY,
     PROVIDER_KEY_PREFIX: 'sandbox',

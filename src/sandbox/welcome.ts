@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SANDBOX_OPERATOR_TOKEN } from '../config/published.js';
-import { urlOn } from './embedded-database.js';
+import { urlsOn as databaseUrlsOn } from './embedded-database.js';
 import { DEMO_TENANTS } from './seed.js';
 import { urlsOn } from './services.js';
 import type { SandboxSettings } from './settings.js';
@@ -16,7 +16,7 @@ export function welcome(settings: SandboxSettings): string {
   Provider  ${urls.provider}/_ledger
   API keys  ${DEMO_TENANTS.map(({ apiKey }) => apiKey).join(', ')}
   Operator  ${SANDBOX_OPERATOR_TOKEN}   npm run operator -- reviews
-  Database  ${settings.databaseUrl ? 'the one of DATABASE_URL' : urlOn(settings.ports.POSTGRES_PORT)}
+  Database  ${settings.databaseUrl ? 'the one of DATABASE_URL' : databaseUrlsOn(settings.ports.POSTGRES_PORT).owner}
 
 Charge a card:
 

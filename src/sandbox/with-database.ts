@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { openDataFolder } from './data-folder.js';
-import { EmbeddedDatabase, portInUse, urlOn } from './embedded-database.js';
+import { EmbeddedDatabase, portInUse, urlsOn } from './embedded-database.js';
 import { requireFreePorts } from './ports.js';
 import { Refusal } from './refusal.js';
 import { seedDemoTenants } from './seed.js';
@@ -45,7 +45,7 @@ async function onSandbox(settings: SandboxSettings): Promise<number> {
 }
 
 async function runOn(port: number, settings: SandboxSettings): Promise<number> {
-  const env = environmentOf(settings, urlOn(port));
+  const env = environmentOf(settings, urlsOn(port));
   const code = await run(env);
   if (code === 0 && command === 'reset') await seedDemoTenants(env.DATABASE_URL, env.HASH_SECRET);
   return code;

@@ -48,7 +48,7 @@ export async function addTenantWithKey(
 
 const FIND_TENANT = statement(
   'tenant_find_by_api_key',
-  'SELECT tenant_id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL',
+  'SELECT tenant_id FROM tenant_of_api_key($1) AS tenant_id WHERE tenant_id IS NOT NULL',
 );
 const ADD_TENANT = statement(
   'tenant_add',

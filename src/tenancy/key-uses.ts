@@ -6,7 +6,7 @@ import { Database } from '../database/transaction.js';
 const EVERY_MS = 60_000;
 
 /** Where another process has just written it: a key costs about a write a minute, however many processes there are. */
-const FRESH_SECONDS = 30;
+const FRESH = '30 seconds';
 
 /** What may be lost need not keep a process from ending. */
 const AT_THE_END_MS = 1_000;
@@ -37,7 +37,7 @@ export class KeyUses implements OnApplicationShutdown {
     const used = this.used;
     this.used = new Set();
     await this.database
-      .query(MARK_USED, [[...used].map((hash) => Buffer.from(hash, 'base64'))])
+      .query(MARK_USED, [[...used].map((hash) => Buffer.from(hash, 'base64')), FRESH])
       .catch((error) => {
         this.logger.debug(`Not written, trying again in a minute: ${(error as Error).message}`);
         for (const hash of used) this.note(hash);
@@ -52,10 +52,4 @@ export class KeyUses implements OnApplicationShutdown {
 }
 
 /** Waits for no lock: a row that somebody revokes, or that another process is writing, is left for the next time. */
-const MARK_USED = statement(
-  'api_keys_mark_used',
-  `UPDATE api_keys SET last_used_at = now() WHERE hash IN (
-     SELECT hash FROM api_keys
-      WHERE hash = ANY ($1::bytea[]) AND (last_used_at < now() - interval '${FRESH_SECONDS} seconds') IS NOT FALSE
-        FOR NO KEY UPDATE SKIP LOCKED)`,
-);
+const MARK_USED = statement('api_keys_mark_used', 'SELECT mark_api_keys_used($1, $2)');

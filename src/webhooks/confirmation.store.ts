@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { dueTenants } from '../database/due-tenants.js';
-import { planned, statement, type Statement } from '../database/statement.js';
+import { acrossTenants, planned, statement, type Statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { ChargeTerms, RefundTerms } from '../payments/payment-provider.js';
 
@@ -78,7 +78,7 @@ function statementsOn(
   also: string,
 ): Readonly<Record<'tenants' | 'read' | 'confirm', Statement>> {
   return {
-    tenants: planned(dueTenants({ table, due: 'created_at', waiting: UNCONFIRMED })),
+    tenants: acrossTenants(planned(dueTenants({ table, due: 'created_at', waiting: UNCONFIRMED }))),
     read: planned(
       `SELECT id, created_at::text AS "createdAt", provider_id AS "providerId", amount, currency, ${also}
          FROM ${table} AS held

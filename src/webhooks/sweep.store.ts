@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { statement } from '../database/statement.js';
+import { acrossTenants, statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import type { ChargeNews, RefundNews } from '../payments/payment-event.js';
 
@@ -72,20 +72,23 @@ const THEIRS = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigin
 type Table = 'charges' | 'refunds';
 
 const compare = (table: Table) =>
-  statement(
-    `sweep_compare_${table}`,
-    `SELECT theirs.place FROM ${THEIRS}
+  acrossTenants(
+    statement(
+      `sweep_compare_${table}`,
+      `SELECT theirs.place FROM ${THEIRS}
        JOIN tenants ON tenants.id = theirs.tenant_id
        LEFT JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
       WHERE (ours.provider_id, ours.status, ours.amount, ours.currency)
         IS DISTINCT FROM (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)`,
+    ),
   );
 
 /** A row that somebody works on is passed over, and asked about by its name. */
 const confirm = (table: Table) =>
-  statement(
-    `sweep_confirm_${table}`,
-    `WITH agreed AS MATERIALIZED (
+  acrossTenants(
+    statement(
+      `sweep_confirm_${table}`,
+      `WITH agreed AS MATERIALIZED (
        SELECT ours.tenant_id, ours.id FROM ${THEIRS}
          JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
         WHERE ours.status = 'succeeded' AND ours.confirmed_at IS NULL
@@ -94,6 +97,7 @@ const confirm = (table: Table) =>
           FOR UPDATE OF ours SKIP LOCKED
      )
      UPDATE ${table} SET confirmed_at = now() WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM agreed)`,
+    ),
   );
 
 const CHARGES = compare('charges');

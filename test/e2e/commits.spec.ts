@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/database/migrate.js';
 import { startPostgres, type Postgres } from '../../src/sandbox/postgres.js';
+import { asService } from '../support/app-role.js';
 import { checkoutBody, post } from '../support/checkout.js';
 import { Forwarder } from '../support/forwarder.js';
 import { freePort } from '../support/free-port.js';
@@ -32,7 +33,7 @@ describe('What a request costs the database', () => {
       settings: { autovacuum: 'off' },
     });
     const url = postgres.url('postgres');
-    await migrate(url, { lease: 30 });
+    await migrate(url, { lease: 30, appUrl: asService(url) });
     provider = await startMockProvider();
     api = await startApi({ databaseUrl: url, providerUrl: provider.url, ROLE: 'api' });
     telling = await startApi({ databaseUrl: url, providerUrl: provider.url, ROLE: 'api', AMQP_URL });

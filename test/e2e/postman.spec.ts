@@ -157,7 +157,7 @@ describe("The Postman collection's environment", () => {
       acmeKey: acme.apiKey,
       globexKey: globex.apiKey,
       operatorToken: SANDBOX_OPERATOR_TOKEN,
-      webhookSecret: environmentOf(settings, '')['STRIPE_WEBHOOK_SECRETS'],
+      webhookSecret: environmentOf(settings, { owner: '' })['STRIPE_WEBHOOK_SECRETS'],
     });
   });
 });

@@ -4,6 +4,7 @@ import { dataSourceOptions } from '../../src/database/data-source.js';
 import { requireReachable } from '../../src/database/cli/connection.js';
 import { migrate } from '../../src/database/migrate.js';
 import { Database } from '../../src/database/transaction.js';
+import { asService } from '../support/app-role.js';
 import type { TestDatabase } from '../support/database.js';
 import { startMailbox, type Mailbox } from '../support/mailbox.js';
 import { startMockProvider, type MockProvider } from '../support/mock-provider.js';
@@ -30,7 +31,7 @@ describe('A primary that dies, and its synchronous standby', () => {
 
   beforeAll(async () => {
     [pair, provider, mailbox] = await Promise.all([startPostgresPair(), startMockProvider(), startMailbox()]);
-    await migrate(pair.url, { lease: 6 });
+    await migrate(pair.url, { lease: 6, appUrl: asService(pair.url) });
     db = await databaseOf(pair.url);
     fleet = await startFleet({
       apis: 2,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/environment.js';
+import { asService } from '../support/app-role.js';
 import { freePort } from '../support/free-port.js';
 import {
   environment,
@@ -23,7 +24,7 @@ export class Member {
     readonly role: 'api' | 'worker',
     readonly port: number,
     private readonly options: ApiOptions,
-    /** What Node runs in place of this build. */
+    /** What Node runs in place of this build, as the owner of the tables: it may be from before there was another role. */
     private readonly program?: string,
   ) {}
 
@@ -35,7 +36,8 @@ export class Member {
   async start(): Promise<void> {
     const { role, port, options, program } = this;
     const ports = role === 'api' ? { PORT: `${port}` } : { WORKER_PORT: `${port}` };
-    const env = environment({ LOG_LEVEL: 'warn', ...options, ...ports, ROLE: role });
+    const databaseUrl = program ? options.databaseUrl : asService(options.databaseUrl);
+    const env = environment({ LOG_LEVEL: 'warn', ...options, databaseUrl, ...ports, ROLE: role });
     this.running = program ? spawnMain(env, [program]) : spawnMain(env);
     this.wanted = true;
     await this.untilReady(this.running);

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { asService } from '../support/app-role.js';
 import { freePort } from '../support/free-port.js';
 import { startDaemon } from './programs.js';
 
@@ -14,21 +15,23 @@ export interface PgBouncer {
 export async function startPgBouncer(program: string, server: string, sessions: number): Promise<PgBouncer> {
   const folder = await mkdtemp(join(tmpdir(), 'checkout-pgbouncer-'));
   const port = await freePort();
-  const { hostname, port: serverPort, username, password } = new URL(server);
-  const file = join(folder, 'pgbouncer.ini');
+  const { hostname, port: serverPort } = new URL(server);
+  const [file, users] = [join(folder, 'pgbouncer.ini'), join(folder, 'users.txt')];
   const settings = [
     '[databases]',
-    `* = host=${hostname} port=${serverPort} user=${username} password=${password || 'none'}`,
+    `* = host=${hostname} port=${serverPort}`,
     '[pgbouncer]',
     `listen_addr = 127.0.0.1`,
     `listen_port = ${port}`,
     'unix_socket_dir =',
-    'auth_type = any',
+    'auth_type = trust',
+    `auth_file = ${users}`,
     'pool_mode = transaction',
     `default_pool_size = ${sessions}`,
     'max_client_conn = 200',
     ...(process.getuid?.() === 0 ? ['user = nobody'] : []), // it refuses to be root
   ];
+  await writeFile(users, [server, asService(server)].map(credentials).join(''));
   await writeFile(file, `${settings.join('\n')}\n`);
   const daemon = await startDaemon([program, '--quiet', file], port);
   return {
@@ -38,4 +41,9 @@ export async function startPgBouncer(program: string, server: string, sessions: 
       await rm(folder, { recursive: true });
     },
   };
+}
+
+function credentials(url: string): string {
+  const { username, password } = new URL(url);
+  return `"${username}" "${password}"\n`;
 }

@@ -1,4 +1,5 @@
 import { migrate } from '../../src/database/migrate.js';
+import { asService } from '../support/app-role.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { startMailbox, type Mailbox } from '../support/mailbox.js';
@@ -45,7 +46,7 @@ describeWith('history of the newest migration', COMMIT, 'A build that is rolled 
     const [oldApi, oldWorker] = [await start('api', previous.main), await start('worker', previous.main)];
     const before = new Load(oldApi.url);
     await before.answers(20);
-    expect(await migrate(db.url, { lease: 30 })).not.toEqual([]);
+    expect(await migrate(db.url, { lease: 30, appUrl: asService(db.url) })).not.toEqual([]);
     await before.answers(20);
     const [newApi, newWorker] = [await start('api'), await start('worker')];
     const beside = new Load(newApi.url);

@@ -5,9 +5,12 @@ import { dataSourceOptions } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/migrate.js';
 import { applySessionSettings } from '../../src/database/session-settings.js';
 import { Database } from '../../src/database/transaction.js';
+import { asService } from './app-role.js';
 
 export interface TestDatabase {
+  /** Of the owner of the tables. */
   readonly url: string;
+  /** As the service has it, whose role owns nothing. */
   readonly database: Database;
   /** Plain rows for assertions and for moving time by back-dating. */
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
@@ -32,20 +35,26 @@ export async function createTestDatabase({
     `CREATE DATABASE ${name} TEMPLATE ${at || empty ? 'template1' : process.env['TEST_TEMPLATE']}`,
   );
   const url = Object.assign(new URL(admin), { pathname: name }).href;
-  if (at) await migrate(url, { lease: 30 });
-  const dataSource = new DataSource(dataSourceOptions({ url, poolSize }, { entities: [], migrations: [] }));
-  await dataSource.initialize();
-  await applySessionSettings(dataSource, { lease: 30 });
+  if (at) await migrate(url, { lease: 30, appUrl: asService(url) });
+  const [owner, service] = await Promise.all([connect(url, poolSize), connect(asService(url), poolSize)]);
   return {
     url,
-    database: new Database(dataSource),
-    sql: <Row>(text: string, values: unknown[] = []) => dataSource.query<Row[]>(text, values),
+    database: new Database(service),
+    sql: <Row>(text: string, values: unknown[] = []) => owner.query<Row[]>(text, values),
     drop: async () => {
-      await dataSource.destroy();
+      await Promise.all([owner.destroy(), service.destroy()]);
       await adminClient.query(`DROP DATABASE ${name} WITH (FORCE)`);
       await adminClient.end();
     },
   };
+}
+
+/** With the settings of its role, which belong to one database and are not copied. */
+async function connect(url: string, poolSize: number): Promise<DataSource> {
+  const options = dataSourceOptions({ url, poolSize }, { entities: [], migrations: [] });
+  const dataSource = await new DataSource(options).initialize();
+  await applySessionSettings(dataSource, { lease: 30 });
+  return dataSource;
 }
 
 /** Runs what only an example adds to the schema, and with it that it can be taken back. */

@@ -7,11 +7,12 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../dist/src/database/data-source.js';
 import { migrate } from '../../dist/src/database/migrate.js';
 import { partition } from '../../dist/src/database/partition.js';
+import { asService } from './app-role.js';
 import { EXPLAINED } from './explained.js';
 
 /**
  * One real PostgreSQL for the whole run, and in it a migrated template that each test file copies in 65 ms.
- * TEST_DATABASE_URL names a server to use instead, as a user that may create databases. PARTITIONS says how many each
+ * TEST_DATABASE_URL names a server to use instead, as a user that may create databases and roles. PARTITIONS says how many each
  * table of a tenant has; the server then writes down how it carried out each statement.
  * Plain JavaScript over the build, as jest does not map module names here; `npm test` builds first.
  */
@@ -21,7 +22,7 @@ export default async function globalSetup() {
   await run(admin, `CREATE DATABASE ${template}`);
   const url = new URL(admin);
   url.pathname = template;
-  await migrate(url.href, { lease: 30 });
+  await migrate(url.href, { lease: 30, appUrl: asService(url.href) });
   if (PARTITIONS) await partitionAt(url.href);
   Object.assign(process.env, { TEST_ADMIN_URL: admin, TEST_TEMPLATE: template });
 }

@@ -12,6 +12,7 @@ import { createApp } from '../../src/create-app.js';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { Database } from '../../src/database/transaction.js';
 import { addApiKey, addTenant } from '../../src/tenancy/api-keys.js';
+import { asService } from './app-role.js';
 
 /** The two tenants that every started API knows, and their keys. */
 export const ACME = { tenant: 'acme', key: 'ck_test_acme' };
@@ -35,7 +36,7 @@ export async function startApi(
   modules: DynamicModule['imports'] = [],
 ): Promise<StartedApi> {
   await seedTenants(options.databaseUrl);
-  const config = loadConfig(environment({ LOG_LEVEL: 'silent', ...options }));
+  const config = loadConfig(environment({ LOG_LEVEL: 'silent', ...asAppRole(options) }));
   const app = await createApp(config, {
     module: class Root {},
     imports: [AppModule.for(config), ...modules],
@@ -63,7 +64,7 @@ export interface SpawnedApi {
  */
 export async function spawnApi(options: ApiOptions, program?: readonly string[]): Promise<SpawnedApi> {
   await seedTenants(options.databaseUrl);
-  const process = spawnMain(environment({ LOG_LEVEL: 'info', PORT: '0', ...options }), program);
+  const process = spawnMain(environment({ LOG_LEVEL: 'info', PORT: '0', ...asAppRole(options) }), program);
   const url = await listening(process);
   if (options.ROLE !== 'worker') await untilReady(url);
   const kill = (signal: NodeJS.Signals) => {
@@ -100,6 +101,10 @@ export function spawnMain(
   child.stderr!.on('data', (chunk: Buffer) => (logs += chunk.toString()));
   const exited = once(child, 'close').then(([code]) => code as number | null);
   return { child, exited, logs: () => logs };
+}
+
+function asAppRole(options: ApiOptions): ApiOptions {
+  return { ...options, databaseUrl: asService(options.databaseUrl) };
 }
 
 /** What the service needs to be told; `options` win. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOST } from '../../src/sandbox/settings.js';
+import { asService } from '../support/app-role.js';
 import { DatabaseProxy } from '../support/database-proxy.js';
 import { Forwarder } from '../support/forwarder.js';
 import { freePort } from '../support/free-port.js';
@@ -60,7 +61,7 @@ export async function setStage(dist: string): Promise<Stage> {
   });
   await providerPath.start();
   const addresses = {
-    databaseUrl: Object.assign(new URL(database.url), { port: String(proxyPort) }).href,
+    databaseUrl: asService(Object.assign(new URL(database.url), { port: String(proxyPort) }).href),
     providerUrl: `http://${HOST}:${providerPath.port}`,
     smtpUrl: mailbox.smtpUrl,
   };

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { migrate } from '../../src/database/migrate.js';
 import { destroyPostgres, ensureDatabase, startPostgres, type Postgres } from '../../src/sandbox/postgres.js';
+import { asService } from '../support/app-role.js';
 import { freePort } from '../support/free-port.js';
 import { seedTenants } from '../support/start-api.js';
 import { AUDIT } from './audit.js';
@@ -26,7 +27,7 @@ export class TortureDatabase {
     const postgres = await startPostgres({ folder, port: await freePort(), settings: SETTINGS });
     await ensureDatabase(postgres, DATABASE);
     const database = new TortureDatabase(folder, postgres);
-    await migrate(database.url, { lease });
+    await migrate(database.url, { lease, appUrl: asService(database.url) });
     await seedTenants(database.url);
     await database.sql(AUDIT);
     return database;

@@ -165,7 +165,9 @@ describe('The configuration', () => {
         merge: true,
       }) as { 'x-service': { environment: Record<string, unknown> } };
       const compose = Object.entries(service.environment).map(([name, value]) => [name, String(value)]);
-      const sandbox = environmentOf(readSettings({}), 'postgres://postgres:postgres@127.0.0.1:5433/checkout');
+      const sandbox = environmentOf(readSettings({}), {
+        owner: 'postgres://postgres:postgres@127.0.0.1:5433/checkout',
+      });
       for (const env of [Object.fromEntries(compose) as NodeJS.ProcessEnv, sandbox]) {
         const named = problemsOf({ ...env, NODE_ENV: 'production' }).map((problem) => problem.split(' ')[0]);
         expect(named).toEqual(
@@ -219,13 +221,13 @@ describe('The configuration', () => {
 });
 
 describe('.env.example', () => {
-  it('has every name the service reads, no other, and the defaults it really has', async () => {
+  it('has every name the service and its migrations read, no other, and the defaults it really has', async () => {
     const lines = (await readFile('.env.example', 'utf8'))
       .split('\n')
       .filter((line) => /^#?[A-Z_]+=/.test(line));
     const examples = new Map(lines.map((line) => [/[A-Z_]+/.exec(line)![0], line] as const));
     const defaults = new Environment();
-    expect([...examples.keys()].sort()).toEqual(namesRead().sort());
+    expect([...examples.keys()].sort()).toEqual([...namesRead(), 'DATABASE_APP_URL'].sort());
     for (const [name, value] of Object.entries(defaults)) {
       const shown = typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value);
       if (value !== undefined) expect(examples.get(name)).toMatch(new RegExp(`^#?${name}=${shown}$`));

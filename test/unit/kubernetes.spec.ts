@@ -30,7 +30,7 @@ const documents: any[] = readdirSync(FOLDER).flatMap((file) =>
 );
 const ofKind = (kind: string) => documents.filter((document) => document.kind === kind);
 const [config] = ofKind('ConfigMap');
-const [secret] = ofKind('Secret');
+const [secret, owner] = ofKind('Secret');
 const [job] = ofKind('Job');
 const deployments = ofKind('Deployment').map((deployment) => [deployment.metadata.name, deployment] as const);
 const podOf = (workload: any) => workload.spec.template.spec;
@@ -101,6 +101,7 @@ describe('The manifests for Kubernetes', () => {
     expect(program).toBe('node');
     expect(existsSync(script.replace(/^dist/, '.').replace(/js$/, 'ts'))).toBe(true);
     expect(podOf(job).restartPolicy).toBe('Never');
+    expect(owner.stringData).toEqual({ DATABASE_URL: '', DATABASE_APP_URL: '' }); // all that it knows beside the settings
     expect(job.spec.activeDeadlineSeconds).toBeUndefined();
   });
 
@@ -111,7 +112,7 @@ describe('The manifests for Kubernetes', () => {
       expect(image).toBe(`registry.example/${name}:${version}`);
       expect(envFrom).toEqual([
         { configMapRef: { name: config.metadata.name } },
-        { secretRef: { name: secret.metadata.name } },
+        { secretRef: { name: (workload === job ? owner : secret).metadata.name } },
       ]);
       expect(podOf(workload).securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
       expect(securityContext).toEqual({

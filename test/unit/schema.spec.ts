@@ -42,6 +42,11 @@ const FOREIGN_KEYS = `
     FROM pg_constraint JOIN ours ON ours.oid = conrelid
    WHERE contype = 'f' AND NOT ours.relname = ANY ($1)`;
 
+const ROW_SECURITY = `
+  SELECT relname AS table, relrowsecurity AS secured,
+         array(SELECT pg_get_expr(polqual, polrelid) FROM pg_policy WHERE polrelid = pg_class.oid) AS policies
+    FROM pg_class WHERE oid IN (SELECT oid FROM (${OURS}) AS ours) ORDER BY relname COLLATE "C"`;
+
 const COLUMNS = `
   WITH ours AS (${OURS})
   SELECT relname || '.' || attname AS name, format_type(atttypid, atttypmod) AS type, NOT attnotnull AS nullable
@@ -65,6 +70,8 @@ const CATALOGUE = `
    UNION ALL
   SELECT pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN ours ON ours.oid = tgrelid WHERE NOT tgisinternal
    UNION ALL
+  SELECT concat_ws(' ', polrelid::regclass, polname, pg_get_expr(polqual, polrelid)) FROM pg_policy
+   UNION ALL
   SELECT typname FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
    ORDER BY line`;
 
@@ -84,6 +91,20 @@ describe('The schema', () => {
   it('says of every table where its rows live once they are distributed', async () => {
     const tables = await db.sql<{ relname: string }>(`${OURS} ORDER BY relname`);
     expect(tables.map(({ relname }) => relname)).toEqual([...REFERENCE_TABLES, ...TENANT_TABLES].sort());
+  });
+
+  it('shows a role that does not own them no rows but those of the tenant that it names', async () => {
+    const own = (column: string) =>
+      `((${column} = current_setting('checkout.tenant'::text, true)) OR (current_setting('checkout.tenant'::text, true) = '*'::text))`;
+    const secured = (table: string, column: string) => ({ table, secured: true, policies: [own(column)] });
+    const found = await db.sql<{ table: string }>(ROW_SECURITY);
+    expect(found.filter(({ table }) => table !== 'sweeps')).toEqual(
+      [
+        ...TENANT_TABLES.map((table) => secured(table, 'tenant_id')),
+        secured('tenants', 'id'),
+        { table: 'api_keys', secured: true, policies: [] }, // none at all: two functions read and mark them
+      ].sort((one, other) => (one.table < other.table ? -1 : 1)),
+    );
   });
 
   it("begins every primary key and unique index of a tenant's table with the tenant", async () => {

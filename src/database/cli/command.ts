@@ -1,10 +1,12 @@
-import { requireReachable } from './connection.js';
+import { requireAddresses, requireReachable } from './connection.js';
 
 /** What a command on the schema needs to know. */
 export interface Target {
   readonly url: string;
   /** Seconds; the session timeouts of the database follow from it. */
   readonly lease: number;
+  /** Of the role that the service runs as, where it is not the owner of the tables. */
+  readonly appUrl: string | undefined;
 }
 
 /**
@@ -15,6 +17,7 @@ export async function runCommand(command: (target: Target) => Promise<void>): Pr
   try {
     const target = readTarget();
     await requireReachable(target.url);
+    if (target.appUrl) requireAddresses(target.appUrl, 'DATABASE_APP_URL');
     await command(target);
   } catch (error) {
     console.error((error as Error).message);
@@ -23,7 +26,7 @@ export async function runCommand(command: (target: Target) => Promise<void>): Pr
 }
 
 function readTarget(): Target {
-  const { DATABASE_URL: url, IDEMPOTENCY_LEASE_SECONDS: lease } = process.env;
+  const { DATABASE_URL: url, DATABASE_APP_URL: appUrl, IDEMPOTENCY_LEASE_SECONDS: lease } = process.env;
   if (!url) throw new Error('DATABASE_URL is not set: set it to the database that is meant.');
-  return { url, lease: Number(lease || 30) };
+  return { url, lease: Number(lease || 30), appUrl: appUrl || undefined };
 }

@@ -29,11 +29,12 @@ async function connectOnce(connectionString: string): Promise<void> {
   }
 }
 
-function requireAddresses(url: string): string[] {
+/** @throws Error with one sentence that says what the setting `name` should be like */
+export function requireAddresses(url: string, name = 'DATABASE_URL'): string[] {
   const addresses = addressesOf(url);
   if (addresses.every((each) => /^postgres(ql)?:\/\//.test(each) && URL.canParse(each))) return addresses;
   throw new Error(
-    'DATABASE_URL is not the address of a database: set DATABASE_URL to something like postgres://user:password@host:5432/name.',
+    `${name} is not the address of a database: set ${name} to something like postgres://user:password@host:5432/name.`,
   );
 }
 

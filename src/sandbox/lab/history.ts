@@ -152,6 +152,8 @@ async function install(client: pg.Client): Promise<void> {
 }
 
 /**
+ * The functions are carried out as the owner of the schema, for a role that may do nothing in it.
+ *
  * A write that the fence refuses is rolled back, and leaves no row behind. Sequences are not rolled back: they count the
  * fenced writes that began and those that changed a row, and keep the time (in microseconds) of the last that began.
  */
@@ -173,7 +175,7 @@ CREATE SEQUENCE lab.last_fenced;
 CREATE SEQUENCE lab.fenced;
 CREATE SEQUENCE lab.passed;
 
-CREATE FUNCTION lab.record() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION lab.record() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF EXISTS (SELECT FROM lab.recording WHERE until > now()) THEN
     INSERT INTO lab.history (table_name, before, after) VALUES (TG_TABLE_NAME,
@@ -182,7 +184,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION lab.note_fenced() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION lab.note_fenced() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF current_query() LIKE '%AND owner = $3 AND version = $4%' THEN
     PERFORM nextval('lab.fenced'), setval('lab.last_fenced', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
@@ -190,7 +192,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION lab.note_passed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION lab.note_passed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF current_query() LIKE '%AND owner = $3 AND version = $4%' AND EXISTS (SELECT FROM changed) THEN
     PERFORM nextval('lab.passed');
