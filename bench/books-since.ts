@@ -1,5 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from './service.js';
 import type { BenchDatabase, Stage } from './stage.js';
+
+/** Longer than what is under way may take when a load ends: it hangs up, and the service goes on. */
+const SETTLES_WITHIN_MS = 10_000;
+
+/** @returns what is still found when everything should be written down */
+export async function untilNone(find: () => Promise<string[]>): Promise<string[]> {
+  const until = performance.now() + SETTLES_WITHIN_MS;
+  for (;;) {
+    const found = await find();
+    if (found.length === 0 || performance.now() > until) return found;
+    await sleep(100);
+  }
+}
 
 /** What the database and the provider must agree on: each of these counts the checkouts. */
 async function counts({ charged }: { charged: number }, database: BenchDatabase) {
@@ -14,12 +28,13 @@ async function counts({ charged }: { charged: number }, database: BenchDatabase)
 export async function openBooks(stage: Stage, { name, database }: Service) {
   const count = async () => counts({ charged: (await stage.charged())[name] ?? 0 }, database);
   const before: Record<string, number> = await count();
-  return async (): Promise<string[]> => {
-    const after: Record<string, number> = await count();
-    const differences = Object.keys(after).map((what) => [what, after[what]! - before[what]!] as const);
-    const agree = new Set(differences.map(([, difference]) => difference)).size === 1;
-    return agree ? [] : [`${name}: ${JSON.stringify(Object.fromEntries(differences))}`];
-  };
+  return () =>
+    untilNone(async () => {
+      const after: Record<string, number> = await count();
+      const differences = Object.keys(after).map((what) => [what, after[what]! - before[what]!] as const);
+      const agree = new Set(differences.map(([, difference]) => difference)).size === 1;
+      return agree ? [] : [`${name}: ${JSON.stringify(Object.fromEntries(differences))}`];
+    });
 }
 
 /** Keys and receipts are not among them, which the reaper deletes: see ledger and charges for what they led to. */
