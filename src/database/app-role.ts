@@ -20,6 +20,7 @@ const PRIVILEGES: Readonly<Record<(typeof TENANT_TABLES)[number], string>> = {
 };
 
 const GRANTS = [
+  'USAGE ON SCHEMA public',
   ...Object.entries(PRIVILEGES).map(([table, privileges]) => `${privileges} ON ${table}`),
   'SELECT ON tenants',
   'SELECT ON migrations',
@@ -45,15 +46,8 @@ export async function admitAppRole(
 ): Promise<void> {
   const { username, password } = new URL(addressesOf(appUrl)[0]!);
   const role = decodeURIComponent(username);
-  await owner
-    .query(await format(owner, CREATE, [role, role, decodeURIComponent(password)]))
-    .catch((error: unknown) => {
-      throw mayNotCreate(error)
-        ? new Error(`There is no role ${role}, and this one may not make it: ${HOW_TO_CREATE}`)
-        : error;
-    });
+  await ensureRole(owner, role, decodeURIComponent(password));
   await requireSubject(owner, role);
-  await owner.query(await format(owner, 'GRANT USAGE ON SCHEMA public TO %I', [role]));
   for (const grant of GRANTS) await owner.query(await format(owner, `GRANT ${grant} TO %I`, [role]));
   await withDatabase(appUrl, ({ dataSource }) => applySessionSettings(dataSource, timings)).catch(
     (error: Error) => {
@@ -62,13 +56,25 @@ export async function admitAppRole(
   );
 }
 
-const HOW_TO_CREATE = "CREATE ROLE … LOGIN PASSWORD '…' as an administrator, then migrate again.";
+async function ensureRole(owner: Owner, role: string, password: string): Promise<void> {
+  const [found] = await owner.query('SELECT FROM pg_roles WHERE rolname = $1', [role]);
+  if (found) return;
+  const create = await format(owner, 'CREATE ROLE %I LOGIN PASSWORD %L', [role, password]);
+  await owner.query(create).catch((error: { code?: unknown }) => {
+    if (MADE_MEANWHILE.includes(error.code)) return;
+    if (error.code !== NOT_ALLOWED) throw error;
+    throw new Error(
+      `There is no role ${role}, and this one may not make it: CREATE ROLE … LOGIN PASSWORD '…' as an administrator, then migrate again.`,
+      { cause: error },
+    );
+  });
+}
 
-/** Roles belong to the whole server: another database may make the same one at this moment. */
-const CREATE = `DO $do$ BEGIN
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = %L) THEN CREATE ROLE %I LOGIN PASSWORD %L; END IF;
-  EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-  END $do$`;
+/** SQLSTATEs duplicate_object and unique_violation: roles belong to the server, and another database's migration was quicker. */
+const MADE_MEANWHILE: readonly unknown[] = ['42710', '23505'];
+
+/** SQLSTATE insufficient_privilege. */
+const NOT_ALLOWED = '42501';
 
 async function requireSubject(owner: Owner, role: string): Promise<void> {
   const [found] = await owner.query<{ exempt: boolean }>(EXEMPT, [role]);
@@ -89,9 +95,4 @@ async function format(owner: Owner, template: string, values: readonly string[])
     values,
   ]);
   return made!.sql;
-}
-
-/** SQLSTATE insufficient_privilege. */
-function mayNotCreate(error: unknown): boolean {
-  return (error as { code?: unknown }).code === '42501';
 }
