@@ -54,10 +54,10 @@ export function doubtCharge(tx: Tx, tenantId: string, { id }: Charge, as: 'unkno
 export async function lockPayment(tx: Tx, tenantId: string, chargeId: string): Promise<Payment | undefined> {
   if (!isChargeId(chargeId)) return undefined;
   const where = { tenantId, id: chargeId };
-  const found = await tx.manager.findOneBy(ChargeEntity, where);
+  const found = await tx.managerFor(tenantId).findOneBy(ChargeEntity, where);
   const order = found && (await lockOrder(tx, tenantId, found.orderId)); // a charge never changes its order
   if (!order) return undefined;
-  return { order, charge: toCharge(await tx.manager.findOneByOrFail(ChargeEntity, where)) };
+  return { order, charge: toCharge(await tx.managerFor(tenantId).findOneByOrFail(ChargeEntity, where)) };
 }
 
 /** Whether an order that is locked has a charge that took its money, or still may. */

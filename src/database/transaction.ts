@@ -29,8 +29,9 @@ export class Tx {
     void this.expect(this.add(BEGIN));
   }
 
-  /** TypeORM's view of this transaction, for where repositories read better; asked anew for each query. */
-  get manager(): EntityManager {
+  /** TypeORM's view of this transaction, for where repositories read a tenant's rows; asked anew for each query. */
+  managerFor(tenantId: string): EntityManager {
+    if (this.manner.secured) this.send(SET_TENANT, [tenantId]);
     this.depart();
     return (this.runner ??= this.takePart()).manager;
   }
@@ -226,10 +227,7 @@ export class Database {
   /** TypeORM's view of one tenant's rows, for where repositories read better. */
   async read<T>(tenantId: string, work: (manager: EntityManager) => Promise<T>): Promise<T> {
     if (!this.manner.secured) return work(this.dataSource.manager);
-    return this.transaction((tx) => {
-      tx.send(SET_TENANT, [tenantId]);
-      return work(tx.manager);
-    });
+    return this.transaction((tx) => work(tx.managerFor(tenantId)));
   }
 
   /**

@@ -56,7 +56,7 @@ async function holderOf(
  */
 export async function lockOrder(tx: Tx, tenantId: string, id: string): Promise<Order | undefined> {
   tx.send(LOCK, [tenantId, id]);
-  const [order] = await tx.manager.find(OrderEntity, {
+  const [order] = await tx.managerFor(tenantId).find(OrderEntity, {
     where: { tenantId, id },
     relations: { items: true },
   });

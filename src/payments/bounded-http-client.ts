@@ -83,14 +83,21 @@ function onceConnected(socket: Socket, secure: boolean, connected: () => void): 
 }
 
 async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  return new Answer(response, parse(response, await textOf(response)));
+}
+
+function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return new Answer(response, parse(response, Buffer.concat(chunks).toString()));
+  return new Promise((resolve, reject) => {
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) reject(new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`));
+      else chunks.push(chunk);
+    });
+    response.once('end', () => resolve(Buffer.concat(chunks).toString()));
+    response.once('error', reject); // one that breaks off has no end
+  });
 }
 
 /** What the provider itself says is an object; when it refuses, one with an error. A proxy's page is neither. */

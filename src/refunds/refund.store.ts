@@ -16,10 +16,10 @@ export async function lockRefund(
   tenantId: string,
   id: string,
 ): Promise<(Payment & { readonly refund: Refund }) | undefined> {
-  const found = isRefundId(id) && (await tx.manager.findOneBy(RefundEntity, { tenantId, id }));
+  const found = isRefundId(id) && (await tx.managerFor(tenantId).findOneBy(RefundEntity, { tenantId, id }));
   const payment = found && (await lockPayment(tx, tenantId, found.chargeId));
   if (!payment) return undefined;
-  const refund = await tx.manager.findOneByOrFail(RefundEntity, { tenantId, id });
+  const refund = await tx.managerFor(tenantId).findOneByOrFail(RefundEntity, { tenantId, id });
   return { ...payment, refund: toRefund(refund) };
 }
 

@@ -261,7 +261,7 @@ describe('Erasing a person', () => {
     const by = { tenantId: 'acme', orderId: body.order.id };
     const { overtaken } = await system.database.database.transaction(async (tx) => {
       // As a refund does that begins just then: whoever holds the order is alone with it.
-      await tx.manager.query('UPDATE orders SET version = version + 1');
+      await tx.managerFor('acme').query('UPDATE orders SET version = version + 1');
       const erasing = erase(by);
       await waitingForLock(system.database);
       return { overtaken: erasing }; // in an object: awaited here, it would wait for this very commit

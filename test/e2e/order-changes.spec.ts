@@ -325,7 +325,7 @@ describe('Changes that are idempotent by nature', () => {
     async function whileLocked(id: string, queue: (() => Promise<Answer>)[]): Promise<Answer[]> {
       const waiting: Promise<Answer>[] = [];
       await shop.db.database.transaction(async (tx) => {
-        await tx.manager.query('SELECT 1 FROM orders WHERE id = $1 FOR UPDATE', [id]);
+        await tx.managerFor('acme').query('SELECT 1 FROM orders WHERE id = $1 FOR UPDATE', [id]);
         for (const one of queue) {
           waiting.push(one());
           await untilWaiting(waiting.length);

@@ -127,7 +127,7 @@ describe('The reaper', () => {
     await expire(key);
     await expiredKeys(2);
     await db.database.transaction(async (tx) => {
-      await tx.manager.query('SELECT 1 FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+      await tx.managerFor('acme').query('SELECT 1 FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
       expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 2 });
     });
     expect(await exists(key)).toBe(true);

@@ -30,14 +30,14 @@ describe('The role that the service runs as', () => {
     async (table) => {
       expect(tenantsOf(await db.sql(`SELECT DISTINCT tenant_id FROM ${table}`))).toEqual(['acme', 'globex']);
       for (const { tenant } of [ACME, GLOBEX])
-        expect(tenantsOf(await db.database.query(everyTenantIn(table), [tenant]))).toEqual([tenant]);
+        expect(tenantsOf(await db.secured.query(everyTenantIn(table), [tenant]))).toEqual([tenant]);
       const across = acrossTenants(everyTenantIn(table));
-      expect(tenantsOf(await db.database.query(across, ['']))).toEqual(['acme', 'globex']);
+      expect(tenantsOf(await db.secured.query(across, ['']))).toEqual(['acme', 'globex']);
     },
   );
 
   it.each(TENANT_TABLES)('sees nothing of %s where no tenant is named', async (table) => {
-    expect(await db.database.query(planned(`SELECT FROM ${table} LIMIT 1`))).toEqual([]);
+    expect(await db.secured.query(planned(`SELECT FROM ${table} LIMIT 1`))).toEqual([]);
   });
 
   it('changes and deletes nothing of another tenant, and writes nothing into it', async () => {
@@ -45,37 +45,35 @@ describe('The role that the service runs as', () => {
     const change = planned(
       'UPDATE orders SET version = version WHERE id = $2 AND $1::text IS NOT NULL RETURNING id',
     );
-    expect(await db.database.query(change, [GLOBEX.tenant, acme!.id])).toEqual([]);
-    expect(await db.database.query(change, [ACME.tenant, acme!.id])).toEqual([acme]);
+    expect(await db.secured.query(change, [GLOBEX.tenant, acme!.id])).toEqual([]);
+    expect(await db.secured.query(change, [ACME.tenant, acme!.id])).toEqual([acme]);
     const remove = planned(
       'DELETE FROM idempotency_keys WHERE $1::text IS NOT NULL AND tenant_id = $2 RETURNING key',
     );
-    expect(await db.database.query(remove, [GLOBEX.tenant, ACME.tenant])).toEqual([]);
+    expect(await db.secured.query(remove, [GLOBEX.tenant, ACME.tenant])).toEqual([]);
     const write = planned(
       `INSERT INTO inbox_messages (tenant_id, source, id, payload) SELECT $2, $1, $1, '{}'`,
     );
-    await expect(db.database.query(write, [GLOBEX.tenant, ACME.tenant])).rejects.toThrow(
-      'row-level security',
-    );
+    await expect(db.secured.query(write, [GLOBEX.tenant, ACME.tenant])).rejects.toThrow('row-level security');
   });
 
   it('forgets the tenant with the transaction: a pooler gives the session to others', async () => {
     const one = await createTestDatabase({ poolSize: 1 });
     try {
-      await one.database.transaction(async (tx) => {
+      await one.secured.transaction(async (tx) => {
         await tx.query(everyTenantIn('orders'), [ACME.tenant]);
         expect(await tx.query(planned(NAMED))).toEqual([{ tenant: ACME.tenant }]);
       });
-      expect(await one.database.query(planned(NAMED))).toEqual([{ tenant: '' }]);
-      await one.database.query(everyTenantIn('orders'), [ACME.tenant]);
-      expect(await one.database.query(planned(NAMED))).toEqual([{ tenant: '' }]);
+      expect(await one.secured.query(planned(NAMED))).toEqual([{ tenant: '' }]);
+      await one.secured.query(everyTenantIn('orders'), [ACME.tenant]);
+      expect(await one.secured.query(planned(NAMED))).toEqual([{ tenant: '' }]);
     } finally {
       await one.drop();
     }
   });
 
   it('goes from tenant to tenant in one transaction', async () => {
-    const found = await db.database.transaction((tx) =>
+    const found = await db.secured.transaction((tx) =>
       Promise.all([ACME, GLOBEX, ACME].map(({ tenant }) => tx.query<Row>(everyTenantIn('orders'), [tenant]))),
     );
     expect(found.map(tenantsOf)).toEqual([['acme'], ['globex'], ['acme']]);
@@ -91,7 +89,7 @@ describe('The role that the service runs as', () => {
     ['switch the policies off for itself', 'SET ROLE postgres'],
     ['make tables', 'CREATE TABLE more (id int)'],
   ])('may not %s', async (_what, sql) => {
-    await expect(db.database.query(planned(sql))).rejects.toThrow(/permission denied|must be owner/);
+    await expect(db.secured.query(planned(sql))).rejects.toThrow(/permission denied|must be owner/);
   });
 });
 
@@ -135,7 +133,7 @@ describe('To let a role in', () => {
 
   it('says what to do where it may not make one', async () => {
     const asApp = {
-      query: <Row>(sql: string, values: unknown[] = []) => db.database.dataSource.query<Row[]>(sql, values),
+      query: <Row>(sql: string, values: unknown[] = []) => db.secured.dataSource.query<Row[]>(sql, values),
     };
     await expect(admitAppRole(asApp, role('nobody_yet'), { lease: 30 })).rejects.toThrow(
       'There is no role nobody_yet, and this one may not make it',

@@ -83,12 +83,17 @@ describe('A primary that dies, and its synchronous standby', () => {
 });
 
 async function databaseOf(url: string): Promise<TestDatabase> {
-  const options = dataSourceOptions({ url, poolSize: 4 }, { entities: [], migrations: [] });
-  const dataSource = await new DataSource(options).initialize();
+  const [owner, service] = await Promise.all([connect(url), connect(asService(url))]);
   return {
     url,
-    database: new Database(dataSource),
-    sql: <Row>(text: string, values: unknown[] = []) => dataSource.query<Row[]>(text, values),
-    drop: () => dataSource.destroy(),
+    database: new Database(owner),
+    secured: new Database(service),
+    sql: <Row>(text: string, values: unknown[] = []) => owner.query<Row[]>(text, values),
+    drop: async () => void (await Promise.all([owner.destroy(), service.destroy()])),
   };
+}
+
+function connect(url: string): Promise<DataSource> {
+  const options = dataSourceOptions({ url, poolSize: 4 }, { entities: [], migrations: [] });
+  return new DataSource(options).initialize();
 }

@@ -8,10 +8,11 @@ import { Database } from '../../src/database/transaction.js';
 import { asService } from './app-role.js';
 
 export interface TestDatabase {
-  /** Of the owner of the tables. */
+  /** Of the owner of the tables, for whom there is no row security. */
   readonly url: string;
-  /** As the service has it, whose role owns nothing. */
   readonly database: Database;
+  /** As the service has it, whose role owns nothing. */
+  readonly secured: Database;
   /** Plain rows for assertions and for moving time by back-dating. */
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
@@ -39,7 +40,8 @@ export async function createTestDatabase({
   const [owner, service] = await Promise.all([connect(url, poolSize), connect(asService(url), poolSize)]);
   return {
     url,
-    database: new Database(service),
+    database: new Database(owner),
+    secured: new Database(service),
     sql: <Row>(text: string, values: unknown[] = []) => owner.query<Row[]>(text, values),
     drop: async () => {
       await Promise.all([owner.destroy(), service.destroy()]);

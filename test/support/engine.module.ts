@@ -70,7 +70,10 @@ export class Trip {
       }
       if (this.goesWrong(run.input, 'swallowed_error')) await tx.query(FAIL).catch(() => undefined);
       if (this.goesWrong(run.input, 'swallowed_out_of_sight')) {
-        await tx.manager.query('SELECT 1 / 0').catch(() => undefined); // COMMIT will be answered with ROLLBACK
+        await tx
+          .managerFor('acme')
+          .query('SELECT 1 / 0')
+          .catch(() => undefined); // COMMIT will be answered with ROLLBACK
       }
       return recoveryPoint('booked', { note: `booked-${run.id}` }, { seat: '7A' });
     }),

@@ -7,7 +7,7 @@ export async function holdLock(db: TestDatabase, table: string): Promise<() => P
   let locked!: () => void;
   const isLocked = new Promise<void>((resolve) => (locked = resolve));
   const holding = db.database.transaction(async (tx) => {
-    await tx.manager.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    await tx.managerFor('acme').query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
     locked();
     await released;
   });

@@ -38,7 +38,12 @@ export const MUTANTS: Readonly<Record<string, readonly Patch[]>> = {
     [
       'outbox/outbox.js',
       'tx.send(ADD, [',
-      'const addLater = (values) => tx.afterCommit(() => void tx.manager.dataSource.query(ADD.text, values).catch(() => undefined)); addLater([',
+      `const later = (values) => tx.dataSource.transaction(async (manager) => {
+         await manager.query("SELECT set_config('checkout.tenant', $1, true)", [values[0]]);
+         await manager.query(ADD.text, values);
+       });
+       const addLater = (values) => tx.afterCommit(() => void later(values).catch(() => undefined));
+       addLater([`,
     ],
   ],
   'reaper-that-ignores-status': [

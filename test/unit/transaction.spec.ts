@@ -59,7 +59,10 @@ describe('A transaction', () => {
   it('does not take ROLLBACK for COMMIT where the error was swallowed out of its sight', async () => {
     const work = db.database.transaction(async (tx) => {
       await tx.query(ADD_TENANT, ['a']);
-      await tx.manager.query('SELECT 1 / 0').catch(() => undefined);
+      await tx
+        .managerFor('acme')
+        .query('SELECT 1 / 0')
+        .catch(() => undefined);
     });
     await expect(work).rejects.toThrow(CommitRefused);
     expect(await tenants()).toEqual([]);
@@ -172,9 +175,9 @@ describe('A transaction', () => {
 
   it('is not committed by a transaction that a repository opens inside it', async () => {
     const work = db.database.transaction(async (tx) => {
-      await tx.manager.transaction((inner) =>
-        inner.query("INSERT INTO tenants (id, name) VALUES ('a', 'a')"),
-      );
+      await tx
+        .managerFor('acme')
+        .transaction((inner) => inner.query("INSERT INTO tenants (id, name) VALUES ('a', 'a')"));
       throw new Error('no');
     });
     await expect(work).rejects.toThrow('no');
@@ -252,7 +255,7 @@ describe('A transaction', () => {
 
   it('lets repositories take part without opening a transaction of their own', async () => {
     const work = db.database.transaction(async (tx) => {
-      await tx.manager.query("INSERT INTO tenants (id, name) VALUES ('a', 'a')");
+      await tx.managerFor('acme').query("INSERT INTO tenants (id, name) VALUES ('a', 'a')");
       throw new Error('no');
     });
     await expect(work).rejects.toThrow('no');
