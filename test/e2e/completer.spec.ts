@@ -6,7 +6,7 @@ import { Completer } from '../../src/idempotency/completer.js';
 import { IdempotencyKeyStore } from '../../src/idempotency/idempotency-key.store.js';
 import { post } from '../support/checkout.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { EngineModule, Trip } from '../support/engine.module.js';
+import { EngineModule, letTripsBook, Trip } from '../support/engine.module.js';
 import { RecoveryParts } from '../support/recovery-parts.module.js';
 import { ACME, GLOBEX, startApi, type StartedApi } from '../support/start-api.js';
 
@@ -28,6 +28,7 @@ const start = (settings: Record<string, string> = {}) =>
 
 beforeAll(async () => {
   db = await createTestDatabase();
+  await letTripsBook(db);
   [api, other] = [await start(), await start()];
   trip = api.app.get(Trip);
   completer = api.app.get(Completer);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { post } from '../support/checkout.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { EngineModule, Trip } from '../support/engine.module.js';
+import { EngineModule, letTripsBook, Trip } from '../support/engine.module.js';
 import { startApi, type StartedApi } from '../support/start-api.js';
 
 describe.each([
@@ -14,6 +14,7 @@ describe.each([
 
   beforeAll(async () => {
     db = await createTestDatabase();
+    await letTripsBook(db);
     const options = { databaseUrl: db.url, ROLE: 'api', COMMIT_EVERY_PHASE: commitEveryPhase };
     api = await startApi(options, [{ module: EngineModule }]);
     trip = api.app.get(Trip);

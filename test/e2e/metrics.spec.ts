@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkoutBody, post } from '../support/checkout.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { EngineModule, Trip } from '../support/engine.module.js';
+import { EngineModule, letTripsBook, Trip } from '../support/engine.module.js';
 import { Forwarder } from '../support/forwarder.js';
 import { freePort } from '../support/free-port.js';
 import { scrape } from '../support/metrics.js';
@@ -11,7 +11,10 @@ import { startApi, type StartedApi } from '../support/start-api.js';
 
 describe('What the API tells of itself', () => {
   let shop: Shop;
-  beforeAll(async () => void (shop = await openShop({ ROLE: 'api' }, [{ module: EngineModule }])));
+  beforeAll(async () => {
+    shop = await openShop({ ROLE: 'api' }, [{ module: EngineModule }]);
+    await letTripsBook(shop.db);
+  });
   afterAll(() => shop.close());
   afterEach(() => shop.provider.clearFaults());
 
