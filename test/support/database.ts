@@ -59,10 +59,14 @@ async function connect(url: string, poolSize: number): Promise<DataSource> {
   return dataSource;
 }
 
-/** Runs what only an example adds to the schema, and with it that it can be taken back. */
+/**
+ * Runs what only an example adds to the schema, and with it that it can be taken back.
+ * @param privileges of the service's role on it; in a service of one's own they are a line of `app-role.ts`
+ */
 export async function addMigrations(
-  { url }: TestDatabase,
+  { url, sql }: TestDatabase,
   migrations: readonly (new () => MigrationInterface)[],
+  privileges?: string,
 ): Promise<void> {
   const options = dataSourceOptions({ url, poolSize: 1 }, { entities: [], migrations: [...migrations] });
   const dataSource = await new DataSource(options).initialize();
@@ -70,4 +74,5 @@ export async function addMigrations(
   for (const _ of migrations) await dataSource.undoLastMigration();
   await dataSource.runMigrations();
   await dataSource.destroy();
+  if (privileges) await sql(`GRANT ${privileges} TO checkout_app`);
 }

@@ -15,6 +15,9 @@ export class ItemReturns1764500000000 implements MigrationInterface {
         FOREIGN KEY (tenant_id, order_id, line) REFERENCES order_items (tenant_id, order_id, position)
       );
       CREATE INDEX item_returns_of_line ON item_returns (tenant_id, order_id, line);
+      ALTER TABLE item_returns ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY own_tenant ON item_returns USING
+        (tenant_id = current_setting('checkout.tenant', true) OR current_setting('checkout.tenant', true) = '*');
       COMMENT ON TABLE item_returns IS 'Items that came back, each with the refund of what they cost.';
       COMMENT ON COLUMN item_returns.tenant_id IS 'Whose order it is.';
       COMMENT ON COLUMN item_returns.refund_id IS 'What is given back for them; they count as returned for as long as it may succeed.';

@@ -12,7 +12,7 @@ import { ReturnsRoutes } from './return-items.module.js';
 let shop: Shop;
 beforeAll(async () => {
   shop = await openShop({ ROLE: 'api' }, [ReturnsRoutes, RecoveryParts]);
-  await addMigrations(shop.db, [ItemReturns1764500000000]);
+  await addMigrations(shop.db, [ItemReturns1764500000000], 'SELECT, INSERT ON item_returns');
 });
 afterAll(() => shop.close());
 afterEach(async () => {

@@ -17,7 +17,7 @@ let warehouse: TestWarehouse;
 beforeAll(async () => {
   warehouse = await startWarehouse();
   shop = await openEventShop({}, [ShipOrderModule.at(warehouse.url), RecoveryParts]);
-  await addMigrations(shop.db, [Shipments1764500100000]);
+  await addMigrations(shop.db, [Shipments1764500100000], 'SELECT, INSERT, UPDATE ON shipments');
 });
 afterAll(async () => {
   await shop.close();

@@ -13,6 +13,9 @@ export class Shipments1764500100000 implements MigrationInterface {
         FOREIGN KEY (tenant_id, order_id) REFERENCES orders (tenant_id, id),
         CHECK ((status = 'reserved') = (reservation_id IS NOT NULL))
       );
+      ALTER TABLE shipments ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY own_tenant ON shipments USING
+        (tenant_id = current_setting('checkout.tenant', true) OR current_setting('checkout.tenant', true) = '*');
       COMMENT ON TABLE shipments IS 'Goods of paid orders, as the warehouse has them. One of an order: two keys cannot send them twice.';
       COMMENT ON COLUMN shipments.tenant_id IS 'Whose order it is.';
       COMMENT ON COLUMN shipments.order_id IS 'The order.';
