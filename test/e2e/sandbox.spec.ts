@@ -122,7 +122,7 @@ describe('The sandbox', () => {
       const timesBack = () => sandbox.output().split('PostgreSQL is back').length;
       const before = timesBack();
       const session = childrenOf(await pidOfPostgres()).find(({ command }) =>
-        /postgres checkout 127/.test(command),
+        /checkout_app checkout 127/.test(command),
       );
       process.kill(session!.pid, 'SIGKILL'); // the server drops every session and recovers
       while (timesBack() === before) await sleep(50);
