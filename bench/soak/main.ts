@@ -1,12 +1,11 @@
 import { parseArgs } from 'node:util';
-import { scrape } from '../../test/support/metrics.js';
 import { openBooks } from '../books-since.js';
 import { load, type Window } from '../load.js';
 import { onStage, quantile, type Outcome, type Row } from '../outcome.js';
 import { residentMb } from '../process.js';
 import { startService, type Service } from '../service.js';
 import type { Stage } from '../stage.js';
-import { watchSessions } from '../watch.js';
+import { watchSessions, watchVitals } from '../watch.js';
 import { growth } from './trend.js';
 
 const { values: options } = parseArgs({
@@ -66,16 +65,15 @@ function window({ program, request }: Service, length: number, rate?: number): P
 }
 
 async function look(service: Service, rate: number): Promise<Seen> {
-  await scrape(service.program.url); // the event loop's figures begin anew
-  const watching = watchSessions(service.database, 200);
+  const [sessions, vitals] = [watchSessions(service.database, 200), watchVitals(service.program.url)];
   const measured = await window(service, seconds, rate);
-  const told = await scrape(service.program.url);
+  const { leastHeapMb, mostEventLoopP99Ms } = await vitals.end();
   return {
     ...measured,
     rssMb: residentMb(service.program.pid),
-    heapMb: (told.value('nodejs_heap_size_used_bytes') ?? 0) / 1e6,
-    eventLoopP99Ms: (told.value('nodejs_eventloop_lag_p99_seconds') ?? 0) * 1_000,
-    sessions: (await watching.end()).most,
+    heapMb: leastHeapMb,
+    eventLoopP99Ms: mostEventLoopP99Ms,
+    sessions: (await sessions.end()).most,
   };
 }
 
@@ -86,7 +84,7 @@ function rowOf(seen: Seen): Row {
     'p50 ms': p50,
     'p99 ms': p99,
     'RSS MB': rssMb,
-    'heap MB': heapMb,
+    'heap MB, least': heapMb,
     'event loop p99 ms': eventLoopP99Ms,
     sessions,
   };
@@ -111,7 +109,7 @@ function goals(all: readonly Seen[], rate: number) {
       atMost: 1.1,
     },
     {
-      goal: 'heap at the end ÷ at the beginning, by its trend',
+      goal: 'what the heap comes down to at the end ÷ at the beginning, by its trend',
       figure: growth(of((each) => each.heapMb)),
       atMost: 1.1,
     },
