@@ -21,7 +21,7 @@ export const SANDBOX_PROVIDER_KEY = 'sk_test_sandbox';
 export const DEMO_API_KEYS = { acme: 'ck_test_acme', globex: 'ck_test_globex' } as const;
 
 /** Of both, of the examples, and the one that RabbitMQ comes with. */
-const PASSWORDS = ['checkout', 'postgres', 'password', 'guest'];
+const PASSWORDS = ['checkout', 'checkout_app', 'postgres', 'password', 'guest'];
 
 const OF_COMPOSE = [
   'compose-only-secret-do-not-use-anywhere-else',

@@ -152,6 +152,7 @@ describe('The configuration', () => {
       [{ AMQP_URL: 'amqps://broker/' }, 'AMQP_URL'],
       [{ DATABASE_URL: 'postgres://checkout:checkout@db/checkout' }, 'DATABASE_URL'],
       [{ DATABASE_URL: 'postgres://postgres:postgres@db/checkout' }, 'DATABASE_URL'],
+      [{ DATABASE_URL: 'postgres://checkout_app:checkout_app@db/checkout' }, 'DATABASE_URL'],
       [{ DATABASE_URL: 'postgres://checkout:checkout@one:5432,two:5432/checkout' }, 'DATABASE_URL'],
     ])('refuses what is for a laptop, in one sentence that does not repeat it: %j', (risky, name) => {
       const problems = production(risky);
