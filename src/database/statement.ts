@@ -33,11 +33,6 @@ export function changesOneRow(name: string, update: string): DecisiveStatement {
   return { name, text, decisive: true };
 }
 
-/** For what must be so before anything is written. */
-export function holds(name: string, condition: string): DecisiveStatement {
-  return { name, text: `SELECT 1 / (${condition})::int`, decisive: true };
-}
-
 /** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */
 export function planned(text: string): Statement {
   return statement('', text);

@@ -1,4 +1,4 @@
-import { holds, statement, type DecisiveStatement } from '../database/statement.js';
+import { statement, type DecisiveStatement } from '../database/statement.js';
 import type { Advance, Attempt, Claim, Execution } from './attempt.js';
 import { Reply } from './operation.js';
 import type { Sealing } from './sealing.js';
@@ -46,28 +46,30 @@ const CLAIMED = {
   last_error: 'NULL',
 };
 
-/** Fails where the key has a row. A claim would find that too, and lock the row for it: a retry is to write nothing. */
-export const UNCLAIMED = holds(
-  'key_unclaimed',
-  'NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND key = $2)',
-);
-
 /** Like `changesOneRow`, it fails where it changes none: the key is somebody's. */
-export const CLAIM: DecisiveStatement = {
-  ...statement(
-    'key_claim',
-    `INSERT INTO idempotency_keys AS held (tenant_id, key, ${Object.keys(CLAIMED).join(', ')})
-   VALUES ($1, $2, ${Object.values(CLAIMED).join(', ')})
+export const CLAIM = claimOf('key_claim', CLAIMED);
+
+/**
+ * For a key whose row was not looked at: fails where there is one, before it is touched. A claim would find that too, and
+ * lock the row for it: a retry is to write nothing.
+ */
+export const CLAIM_UNSEEN = claimOf('key_claim_unseen', {
+  ...CLAIMED,
+  attempts: '1 / (NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND key = $2))::int',
+});
+
+function claimOf(name: string, claimed: typeof CLAIMED): DecisiveStatement {
+  const text = `INSERT INTO idempotency_keys AS held (tenant_id, key, ${Object.keys(claimed).join(', ')})
+   VALUES ($1, $2, ${Object.values(claimed).join(', ')})
    ON CONFLICT (tenant_id, key) DO UPDATE SET
-     ${Object.keys(CLAIMED)
+     ${Object.keys(claimed)
        .map((column) => `${column} = excluded.${column}`)
        .join(', ')}
-   WHERE 1 / (held.status = 'finished' AND held.expires_at <= excluded.created_at AND held.version = $11)::int = 1`,
-  ),
-  decisive: true,
-};
+   WHERE 1 / (held.status = 'finished' AND held.expires_at <= excluded.created_at AND held.version = $11)::int = 1`;
+  return { ...statement(name, text), decisive: true };
+}
 
-/** What `CLAIM` reads. @param end what the first transaction comes to, where that is known already */
+/** What a claim reads. @param end what the first transaction comes to, where that is known already */
 export function claimValues(
   { execution, owner, version }: Attempt,
   { fingerprint }: Claim,

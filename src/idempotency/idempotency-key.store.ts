@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { changesOneRow, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Advance, Attempt, Claim } from './attempt.js';
-import { advanceValues, CLAIM, claimValues, UNCLAIMED } from './claim.js';
+import { advanceValues, CLAIM, CLAIM_UNSEEN, claimValues } from './claim.js';
 import type { EarlyEnd } from './course.js';
 import { EngineSettings } from './engine-settings.js';
 import { fence, FENCED, IN_PROGRESS } from './fence.js';
@@ -50,9 +50,8 @@ export class IdempotencyKeyStore {
    * @throws KeyTaken at commit, where it is anybody else's
    */
   claim(tx: Tx, attempt: Attempt, claim: Claim, end: () => Reply | Advance | undefined): Promise<void> {
-    const { tenantId, key } = attempt.execution;
-    if (!claim.looked) tx.sendOne(UNCLAIMED, [tenantId, key], keyTaken);
-    return tx.changeOne(CLAIM, () => claimValues(attempt, claim, end(), this, this.sealing), keyTaken);
+    const statement = claim.looked ? CLAIM : CLAIM_UNSEEN;
+    return tx.changeOne(statement, () => claimValues(attempt, claim, end(), this, this.sealing), keyTaken);
   }
 
   /** @throws LeaseLost at commit, where the attempt does not own the key any more */
