@@ -144,7 +144,7 @@ describe('The first decision', () => {
 
   const onRecord = (does: string) =>
     shop.db.sql(`
-      CREATE FUNCTION on_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${does}; RETURN NEW; END $$;
+      CREATE FUNCTION on_record() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN ${does}; RETURN NEW; END $$;
       CREATE TRIGGER on_record BEFORE UPDATE ON charges FOR EACH ROW
         WHEN (NEW.status IN ('succeeded', 'rejected')) EXECUTE FUNCTION on_record()`);
   const stopOnRecord = () => shop.db.sql('DROP TRIGGER on_record ON charges; DROP FUNCTION on_record()');

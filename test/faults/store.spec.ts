@@ -68,7 +68,7 @@ describe('A phase that PostgreSQL rolls back, as it lost against another', () =>
   const failOnce = (table: string, sqlstate: string) =>
     shop.db.sql(`
       CREATE SEQUENCE inserts;
-      CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
         IF nextval('inserts') = 1 THEN RAISE EXCEPTION 'lost' USING ERRCODE = '${sqlstate}'; END IF;
         RETURN new;
       END $$;

@@ -33,7 +33,7 @@ async function noteWrites({ db }: Shop): Promise<void> {
   );
   await db.sql('CREATE UNLOGGED TABLE noted_writes (name text NOT NULL)');
   await db.sql(
-    `CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS
+    `CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
      $$ BEGIN INSERT INTO noted_writes VALUES (TG_TABLE_NAME); RETURN NULL; END $$`,
   );
   for (const { name } of tables)

@@ -13,7 +13,7 @@ CREATE TABLE torture_audit (
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
   tenant_id text NOT NULL, key text NOT NULL, process text NOT NULL, what text NOT NULL, before json, after json);
 
-CREATE FUNCTION torture_watch() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION torture_watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
   process text := current_setting('application_name');
   what text;
