@@ -46,28 +46,39 @@ const CLAIMED = {
   last_error: 'NULL',
 };
 
+const COLUMNS = Object.keys(CLAIMED).join(', ');
+
 /** Like `changesOneRow`, it fails where it changes none: the key is somebody's. */
-export const CLAIM = claimOf('key_claim', CLAIMED);
+const REPLACE = `ON CONFLICT (tenant_id, key) DO UPDATE SET
+     ${Object.keys(CLAIMED)
+       .map((column) => `${column} = excluded.${column}`)
+       .join(', ')}
+   WHERE 1 / (held.status = 'finished' AND held.expires_at <= excluded.created_at AND held.version = $11)::int = 1`;
+
+export const CLAIM: DecisiveStatement = {
+  ...statement(
+    'key_claim',
+    `INSERT INTO idempotency_keys AS held (tenant_id, key, ${COLUMNS})
+   VALUES ($1, $2, ${Object.values(CLAIMED).join(', ')}) ${REPLACE}`,
+  ),
+  decisive: true,
+};
+
+/** The first attempt; there is none where the key has a row. */
+const FIRST = '1 / (NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND key = $2))::int';
 
 /**
  * For a key whose row was not looked at: fails where there is one, before it is touched. A claim would find that too, and
  * lock the row for it: a retry is to write nothing.
  */
-export const CLAIM_UNSEEN = claimOf('key_claim_unseen', {
-  ...CLAIMED,
-  attempts: '1 / (NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE tenant_id = $1 AND key = $2))::int',
-});
-
-function claimOf(name: string, claimed: typeof CLAIMED): DecisiveStatement {
-  const text = `INSERT INTO idempotency_keys AS held (tenant_id, key, ${Object.keys(claimed).join(', ')})
-   VALUES ($1, $2, ${Object.values(claimed).join(', ')})
-   ON CONFLICT (tenant_id, key) DO UPDATE SET
-     ${Object.keys(claimed)
-       .map((column) => `${column} = excluded.${column}`)
-       .join(', ')}
-   WHERE 1 / (held.status = 'finished' AND held.expires_at <= excluded.created_at AND held.version = $11)::int = 1`;
-  return { ...statement(name, text), decisive: true };
-}
+export const CLAIM_UNSEEN: DecisiveStatement = {
+  ...statement(
+    'key_claim_unseen',
+    `INSERT INTO idempotency_keys AS held (tenant_id, key, ${COLUMNS})
+   VALUES ($1, $2, ${Object.values({ ...CLAIMED, attempts: FIRST }).join(', ')}) ${REPLACE}`,
+  ),
+  decisive: true,
+};
 
 /** What a claim reads. @param end what the first transaction comes to, where that is known already */
 export function claimValues(

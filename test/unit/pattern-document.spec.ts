@@ -12,6 +12,7 @@ const arrows = [...diagram.matchAll(/^\s*(\S+) --> (\S+?)(?::|$)/gm)].map(
 /** What each statement that writes the row of a key moves it along; `key_hold` only asks whether it still can be written. */
 const EDGES: Readonly<Record<string, readonly string[]>> = {
   key_claim: ['absent --> held', 'absent --> finished', 'expired --> held'],
+  key_claim_unseen: ['absent --> held', 'absent --> finished'],
   key_begin: ['absent --> free'],
   key_advance: ['held --> held'],
   key_renew: ['held --> held'],
