@@ -45,11 +45,14 @@ function listOfTenants(nodes) {
 
 /** Rows to insert go where their tenant is: that is one place where it is one value for all of them. */
 function severalRows(inserts) {
-  const spread = inserts.some(({ Plans: [source] = [] }) => source && !oneRow(source) && !oneTenant(source));
+  const spread = inserts.map(source).some((rows) => rows && !oneRow(rows) && !oneTenant(rows));
   return spread ? 'inserts rows of several tenants' : undefined;
 }
 
-const oneRow = (source) => source['Node Type'] === 'Result' && !source.Plans;
+/** Where a node's rows come from; beside it may stand what is asked for single values. */
+const source = (node) => node.Plans?.find((child) => child['Parent Relationship'] === 'Outer');
+
+const oneRow = (rows) => rows['Node Type'] === 'Result' && !source(rows);
 
 /** The tenant is the first column of every table; a value has quotes, or is a parameter. */
-const oneTenant = (source) => /^\(?('.*'::text|\$\d+)\b/.test(source['Output']?.[0] ?? '');
+const oneTenant = (rows) => /^\(?('.*'::text|\$\d+)\b/.test(rows['Output']?.[0] ?? '');

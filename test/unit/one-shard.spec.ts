@@ -27,6 +27,7 @@ describe('The judge of what meets one shard', () => {
     "SELECT FROM orders, charges WHERE orders.tenant_id = 'acme' AND charges.tenant_id = orders.tenant_id",
     "SELECT FROM orders WHERE tenant_id = 'acme' AND id = (SELECT order_id FROM charges WHERE tenant_id = 'acme' LIMIT 1)",
     "INSERT INTO tenant_use VALUES ('acme', 1)",
+    "INSERT INTO tenant_use VALUES ('acme', (SELECT count(*) FROM orders WHERE tenant_id = 'acme'))",
     "INSERT INTO tenant_use SELECT 'acme', n FROM generate_series(1, 3) AS n",
     "UPDATE orders SET version = 2 WHERE tenant_id = 'acme'",
   ])('takes %p, which names one tenant', async (sql) => {
@@ -49,6 +50,7 @@ describe('The judge of what meets one shard', () => {
     ['DELETE FROM orders WHERE tenant_id IN (SELECT id FROM tenants)', /^reads 8 shards/],
     ["SELECT FROM orders WHERE tenant_id = ANY ('{acme}')", /^takes a list of tenants/],
     ["INSERT INTO tenant_use VALUES ('acme', 1), ('globex', 1)", /^inserts rows of several tenants/],
+    ["INSERT INTO tenant_use VALUES ('acme', (SELECT count(*) FROM orders))", /^reads 8 shards/],
     ['INSERT INTO tenant_use SELECT id, 1 FROM tenants', /^inserts rows of several tenants/],
   ])('refuses %p', async (sql, why) => {
     expect((await judged(sql)).reason).toMatch(why);
