@@ -1,4 +1,5 @@
-import { acrossTenants, statement, type Statement } from '../database/statement.js';
+import { dueTenants } from '../database/earliest.js';
+import { statement, type Statement } from '../database/statement.js';
 
 /** Rows that have served, and how they are found and deleted. */
 export interface Served {
@@ -22,32 +23,23 @@ interface Reaping {
 const BATCH = 500;
 
 /**
- * Hops from tenant to tenant along the index, and deletes from its old end. A row that somebody has locked is skipped:
+ * Finds tenants by the index, and deletes from its old end. A row that somebody has locked is skipped:
  * it is being claimed anew, or another reaper has it. Every time in it is the database's, but what is old must be so by
  * this process's clock too: one of them may have jumped ahead, and what is deleted does not come back.
  */
 export function reaping({ table, key, since, served, only = 'true' }: Reaping): Served {
   const before = (days: string, clock: string) =>
-    `${since} <= least(now(), ${clock}::timestamptz) - make_interval(days => ${days})`;
+    `least(now(), ${clock}::timestamptz) - make_interval(days => ${days})`;
   return {
-    tenants: acrossTenants(
-      statement(
-        `reap_tenants_${table}`,
-        `WITH RECURSIVE oldest AS (
-         (SELECT tenant_id, ${since} FROM ${table} WHERE ${served} ORDER BY tenant_id, ${since} LIMIT 1)
-         UNION ALL
-         SELECT following.* FROM oldest, LATERAL (
-           SELECT tenant_id, ${since} FROM ${table} WHERE ${served} AND tenant_id > oldest.tenant_id
-            ORDER BY tenant_id, ${since} LIMIT 1) AS following
-       )
-       SELECT tenant_id AS "tenantId" FROM oldest WHERE ${before('$1', '$2')}`,
-      ),
+    tenants: dueTenants(
+      { table, at: since, where: served },
+      { name: `reap_tenants_${table}`, until: before('$1', '$2') },
     ),
     remove: statement(
       `reap_${table}`,
       `WITH served AS MATERIALIZED (
          SELECT ${key} FROM ${table} AS candidate
-          WHERE tenant_id = $1 AND ${served} AND ${before('$2', '$3')} AND ${only}
+          WHERE tenant_id = $1 AND ${served} AND ${since} <= ${before('$2', '$3')} AND ${only}
           ORDER BY ${since} LIMIT ${BATCH}
           FOR UPDATE SKIP LOCKED
        )

@@ -47,7 +47,7 @@ const POLLS = pollStatements({
   table: 'charges',
   open: "status IN ('requires_action', 'processing')",
   returning: `id AS "chargeId", order_id AS "orderId", amount, currency, provider_id AS "providerId",
-    status = 'requires_action' AND (created_at <= now() - make_interval(hours => $3) OR EXISTS (
+    status = 'requires_action' AND (created_at <= (SELECT now() - make_interval(hours => $3)) OR EXISTS (
       SELECT FROM orders WHERE orders.tenant_id = $1 AND orders.id = polled.order_id AND orders.status = 'canceled'
     )) AS overdue`,
 });

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { CITUS } from './citus.js';
 import { DISTRIBUTION_COLUMN, REFERENCE_TABLES, TENANT_TABLES } from './distribution.js';
 
 /** All tenants' tables are colocated with this one: the shards of one tenant are on one server, and stay together. */
@@ -24,7 +25,7 @@ export async function distribute(database: Pick<EntityManager, 'transaction'>): 
 }
 
 async function requireCitus(manager: EntityManager): Promise<void> {
-  const [found] = await manager.query<unknown[]>("SELECT FROM pg_extension WHERE extname = 'citus'");
+  const [found] = await manager.query<unknown[]>(CITUS.text);
   if (found) return;
   throw new Error(
     'This database has no Citus: run CREATE EXTENSION citus in it, or say --partitions <number> to partition it on this server.',

@@ -48,6 +48,8 @@ export interface Manner {
   readonly named: boolean;
   /** Rows are seen by naming their tenant alone. */
   readonly secured: boolean;
+  /** Statements across tenants are said as `spread` has it. */
+  readonly spread: boolean;
 }
 
 /** Stands in for a connection, and keeps the messages that are written to it. */
@@ -115,11 +117,11 @@ export class Flight extends PgQuery {
   }
 
   private queryOf(
-    { name, text, acrossTenants }: Statement,
+    { name, text, spread, acrossTenants }: Statement,
     values: Values,
     settle: (error: Error | null, result: QueryResult) => void,
   ): Query {
-    const query = new PgQuery(text, [], settle);
+    const query = new PgQuery(this.manner.spread && spread ? spread : text, [], settle);
     return Object.assign(query, {
       name: this.manner.named ? name : '',
       values,

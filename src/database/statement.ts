@@ -4,6 +4,8 @@ export interface Statement {
   readonly text: string;
   /** It is about no tenant, or about all. */
   readonly acrossTenants?: true;
+  /** The same in words for where tenants are spread over servers, by Citus, which refuses `text`. */
+  readonly spread?: string;
 }
 
 /** `statement('find_order', 'SELECT …')`: names are unique in the service, as PostgreSQL keeps one text per name. */
@@ -36,4 +38,12 @@ export function changesOneRow(name: string, update: string): DecisiveStatement {
 /** Without a name, so that it is planned each time for the rows as they are now, and not for when a queue was empty. */
 export function planned(text: string): Statement {
   return statement('', text);
+}
+
+/**
+ * A time that a write computes from columns. In a subquery, as Citus takes it nowhere else.
+ * @param seconds from now, in SQL
+ */
+export function later(seconds: string): string {
+  return `(SELECT now() + make_interval(secs => ${seconds}))`;
 }

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { CITUS } from './citus.js';
 import { isDivisionByZero, isRolledBack } from './errors.js';
 import { Flight, NotCarriedOut, type Manner } from './flight.js';
 import { CommitRefused, CommitUnknown, isEcho, UnexpectedRowCount } from './not-committed.js';
@@ -185,7 +186,7 @@ export class Database {
     readonly dataSource: DataSource,
     named = true,
   ) {
-    this.manner = { named, secured: true };
+    this.manner = { named, secured: true, spread: false };
   }
 
   /** @throws where it did not come to be; nothing of the try is left then */
@@ -200,10 +201,21 @@ export class Database {
     }
   }
 
-  /** Asks whether row security holds for the role that this is. */
+  /**
+   * Asks whether row security holds for the role that this is, and whether tenants are spread over servers.
+   * @throws where both are so: those servers do not hear which tenant a transaction names, and would show no row. It is
+   *   not connected then
+   */
   async findManner(): Promise<RowSecurity> {
-    const [found] = await this.query<RowSecurity>(ROW_SECURITY);
-    this.manner = { ...this.manner, secured: found!.active };
+    const [[found], citus] = await Promise.all([this.query<RowSecurity>(ROW_SECURITY), this.query(CITUS)]);
+    const spread = citus.length > 0;
+    if (found!.active && spread) {
+      await this.dataSource.destroy();
+      throw new Error(
+        `${found!.role} does not own the tables, as it must on Citus, or they are not there yet`,
+      );
+    }
+    this.manner = { ...this.manner, secured: found!.active, spread };
     return found!;
   }
 

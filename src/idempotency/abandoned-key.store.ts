@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { dueTenants } from '../database/due-tenants.js';
-import { acrossTenants, statement } from '../database/statement.js';
+import { dueTenants } from '../database/earliest.js';
+import { later, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { Attempt } from './attempt.js';
 import type { EarlyEnd } from './course.js';
@@ -69,11 +69,9 @@ export class AbandonedKeyStore {
 const backoff = (first: string, random: string, failures: string) =>
   `${random}::float8 * least(${LONGEST_PAUSE_SECONDS}, ${first}::float8 * 2 ^ least(20, ${failures}))`;
 
-const DUE_TENANTS = acrossTenants(
-  statement(
-    'key_due_tenants',
-    dueTenants({ table: 'idempotency_keys', due: 'next_run_at', waiting: "status = 'in_progress'" }),
-  ),
+const DUE_TENANTS = dueTenants(
+  { table: 'idempotency_keys', at: 'next_run_at', where: "status = 'in_progress'" },
+  { name: 'key_due_tenants' },
 );
 
 /**
@@ -87,7 +85,7 @@ const CLAIM_DUE = statement(
      in_doubt = in_doubt OR (locked_until IS NOT NULL AND request_derived_key IS NOT NULL),
      doubtful_tries = doubtful_tries + (locked_until IS NOT NULL AND completer_tries > 0)::int,
      completer_tries = completer_tries + 1, locked_until = now() + make_interval(secs => $4),
-     next_run_at = now() + make_interval(secs => $4 + ${backoff('$4', '$5', 'completer_tries')})
+     next_run_at = ${later(`$4 + ${backoff('$4', '$5', 'completer_tries')}`)}
    WHERE tenant_id = $1 AND key = (
      SELECT key FROM idempotency_keys
       WHERE tenant_id = $1 AND status = 'in_progress' AND next_run_at <= now()
@@ -95,26 +93,25 @@ const CLAIM_DUE = statement(
       ORDER BY next_run_at LIMIT 1
       FOR UPDATE SKIP LOCKED)
    RETURNING ${KEY_COLUMNS}, key, doubtful_tries, last_error,
-     extract(epoch FROM now() - unrecognised_since)::float8 AS unrecognised_for`,
+     extract(epoch FROM (SELECT now()) - unrecognised_since)::float8 AS unrecognised_for`,
 );
 
 /** Past the other system's retention of derived keys every failed try counts: a key must end at last. */
-const COUNTED = '($9 OR created_at < now() - make_interval(hours => $10))::int';
+const COUNTED = '($9 OR created_at < (SELECT now() - make_interval(hours => $10)))::int';
 
 const PUT_OFF = statement(
   'key_put_off',
   `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
      in_doubt = in_doubt OR $8, unrecognised_since = NULL, doubtful_tries = doubtful_tries + ${COUNTED},
-     next_run_at = CASE WHEN doubtful_tries + ${COUNTED} >= $11 THEN now()
-       ELSE now() + make_interval(secs =>
-         least(${LONGEST_PAUSE_SECONDS}, $12::float8 + ${backoff('$6', '$7', 'completer_tries - 1')})) END
+     next_run_at = CASE WHEN doubtful_tries + ${COUNTED} >= $11 THEN (SELECT now())
+       ELSE ${later(`least(${LONGEST_PAUSE_SECONDS}, $12::float8 + ${backoff('$6', '$7', 'completer_tries - 1')})`)} END
    WHERE ${FENCED}`,
 );
 
 const PASS_OVER = statement(
   'key_pass_over',
   `UPDATE idempotency_keys SET locked_until = NULL, version = version + 1, last_error = $5,
-     unrecognised_since = coalesce(unrecognised_since, now()),
-     next_run_at = now() + make_interval(secs => ${backoff('$6', '$7', 'completer_tries - 1')})
+     unrecognised_since = least(unrecognised_since, now()),
+     next_run_at = ${later(backoff('$6', '$7', 'completer_tries - 1'))}
    WHERE ${FENCED}`,
 );

@@ -69,7 +69,7 @@ const FIRST = '1 / (NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE tenant_id =
 
 /**
  * For a key whose row was not looked at: fails where there is one, before it is touched. A claim would find that too, and
- * lock the row for it: a retry is to write nothing.
+ * lock the row for it: a retry is to write nothing. Citus takes no subquery in an INSERT; there the claim finds it.
  */
 export const CLAIM_UNSEEN: DecisiveStatement = {
   ...statement(
@@ -78,6 +78,7 @@ export const CLAIM_UNSEEN: DecisiveStatement = {
    VALUES ($1, $2, ${Object.values({ ...CLAIMED, attempts: FIRST }).join(', ')}) ${REPLACE}`,
   ),
   decisive: true,
+  spread: CLAIM.text,
 };
 
 /** What a claim reads. @param end what the first transaction comes to, where that is known already */

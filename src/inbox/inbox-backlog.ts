@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, statement } from '../database/statement.js';
+import { ofEarliest } from '../database/earliest.js';
 import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
-import { WAITING } from './inbox.store.js';
+import { WAITING, WAITING_MESSAGES } from './inbox.store.js';
 
 /** Whether what was received is applied. */
 @Injectable()
@@ -21,19 +21,11 @@ export class InboxBacklog {
   }
 }
 
-/** As for the outbox, along inbox_messages_due. */
-const BACKLOG = acrossTenants(
-  statement(
-    'inbox_backlog',
-    `WITH RECURSIVE earliest AS (
-     (SELECT tenant_id, due_at FROM inbox_messages WHERE ${WAITING} ORDER BY tenant_id, due_at LIMIT 1)
-     UNION ALL
-     SELECT following.* FROM earliest, LATERAL (
-       SELECT tenant_id, due_at FROM inbox_messages WHERE ${WAITING} AND tenant_id > earliest.tenant_id
-        ORDER BY tenant_id, due_at LIMIT 1) AS following
-   )
-   SELECT (SELECT count(*)::int
-             FROM (SELECT FROM inbox_messages WHERE ${WAITING} AND due_at <= now() LIMIT 10000) AS due) AS due,
-          (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float8 FROM earliest) AS age`,
-  ),
+/** As for the outbox. */
+const BACKLOG = ofEarliest(
+  'inbox_backlog',
+  WAITING_MESSAGES,
+  `SELECT (SELECT count(*)::int
+             FROM (SELECT 1 FROM inbox_messages WHERE ${WAITING} AND due_at <= now() LIMIT 10000) AS due) AS due,
+          (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(at)), 0))::float8 FROM earliest) AS age`,
 );

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { dueTenants } from '../database/due-tenants.js';
-import { acrossTenants, planned, statement } from '../database/statement.js';
+import { dueTenants, type TimedRows } from '../database/earliest.js';
+import { planned, statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { ReceivedMessage } from './message-handler.js';
 
@@ -54,9 +54,9 @@ export const WAITING = 'applied_at IS NULL AND dead_at IS NULL';
 /** The same in other words: one message is found by its primary key, not among all that wait. */
 const STILL_WAITING = 'coalesce(applied_at, dead_at) IS NULL';
 
-const DUE_TENANTS = acrossTenants(
-  planned(dueTenants({ table: 'inbox_messages', due: 'due_at', waiting: WAITING })),
-);
+export const WAITING_MESSAGES: TimedRows = { table: 'inbox_messages', at: 'due_at', where: WAITING };
+
+const DUE_TENANTS = dueTenants(WAITING_MESSAGES);
 
 /** MATERIALIZED, so that no plan runs the LIMIT twice and locks more rows. */
 const CLAIM = planned(

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, statement } from '../database/statement.js';
+import { ofEarliest } from '../database/earliest.js';
 import { Database } from '../database/transaction.js';
 import { Metrics } from '../metrics/metrics.js';
+import { WAITING } from './outbox.store.js';
 
 /** Whether the relay keeps up. */
 @Injectable()
@@ -25,19 +26,11 @@ export class OutboxBacklog {
   }
 }
 
-/** The earliest of each tenant, hop by hop along outbox_messages_due; counts end where more would say no more. */
-const BACKLOG = acrossTenants(
-  statement(
-    'outbox_backlog',
-    `WITH RECURSIVE earliest AS (
-     (SELECT tenant_id, due_at FROM outbox_messages WHERE due_at IS NOT NULL ORDER BY tenant_id, due_at LIMIT 1)
-     UNION ALL
-     SELECT following.* FROM earliest, LATERAL (
-       SELECT tenant_id, due_at FROM outbox_messages WHERE due_at IS NOT NULL AND tenant_id > earliest.tenant_id
-        ORDER BY tenant_id, due_at LIMIT 1) AS following
-   )
-   SELECT (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE due_at <= now() ORDER BY tenant_id, due_at LIMIT 10000) AS due) AS due,
-          (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float8 FROM earliest) AS age,
-          (SELECT count(*)::int FROM (SELECT FROM outbox_messages WHERE dead_at IS NOT NULL ORDER BY id LIMIT 10000) AS dead) AS dead`,
-  ),
+/** The counts end where more would say no more. */
+const BACKLOG = ofEarliest(
+  'outbox_backlog',
+  WAITING,
+  `SELECT (SELECT count(*)::int FROM (SELECT 1 FROM outbox_messages WHERE due_at <= now() ORDER BY tenant_id, due_at LIMIT 10000) AS due) AS due,
+          (SELECT greatest(0, coalesce(extract(epoch FROM now() - min(at)), 0))::float8 FROM earliest) AS age,
+          (SELECT count(*)::int FROM (SELECT 1 FROM outbox_messages WHERE dead_at IS NOT NULL ORDER BY id LIMIT 10000) AS dead) AS dead`,
 );

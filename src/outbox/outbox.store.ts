@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { dueTenants } from '../database/due-tenants.js';
-import { acrossTenants, planned } from '../database/statement.js';
+import { dueTenants, type TimedRows } from '../database/earliest.js';
+import { planned } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import type { StagedMessage } from './delivery.js';
 
@@ -80,9 +80,10 @@ const BY_INDEX_ONLY = planned(
      FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin']) AS name`,
 );
 
-const DUE_TENANTS = acrossTenants(
-  planned(dueTenants({ table: 'outbox_messages', due: 'due_at', waiting: 'due_at IS NOT NULL' })),
-);
+/** What is due, or will be. */
+export const WAITING: TimedRows = { table: 'outbox_messages', at: 'due_at', where: 'due_at IS NOT NULL' };
+
+const DUE_TENANTS = dueTenants(WAITING);
 
 /**
  * A message is claimable when it is due and the first unsent one of its ordering key. That is asked by a scalar
@@ -131,16 +132,19 @@ const DEFER_WAITING = planned(
     WHERE message.tenant_id = $1 AND message.id = waiting.id`,
 );
 
-/** The outcomes come as one object, looked up for each message: a join would be planned by guesses at claim_token. */
+/**
+ * The outcomes come as one object, looked up for each message: a join would be planned by guesses at claim_token. Not
+ * `CASE kind WHEN`, which Citus sends on in words that its servers refuse.
+ */
 const MARK = planned(
   `UPDATE outbox_messages AS message
       SET claim_token = NULL,
           (sent_at, dead_at, due_at, attempts, last_error) = (
-            SELECT CASE kind WHEN 'sent' THEN now() END,
-                   CASE kind WHEN 'dead' THEN now() END,
-                   CASE kind WHEN 'failed' THEN now() + make_interval(secs => "retryInSeconds") WHEN 'released' THEN now() END,
-                   CASE kind WHEN 'released' THEN message.attempts - 1 ELSE message.attempts END,
-                   CASE kind WHEN 'released' THEN message.last_error ELSE error END
+            SELECT CASE WHEN kind = 'sent' THEN now() END,
+                   CASE WHEN kind = 'dead' THEN now() END,
+                   CASE WHEN kind = 'failed' THEN now() + make_interval(secs => "retryInSeconds") WHEN kind = 'released' THEN now() END,
+                   CASE WHEN kind = 'released' THEN message.attempts - 1 ELSE message.attempts END,
+                   CASE WHEN kind = 'released' THEN message.last_error ELSE error END
               FROM jsonb_to_record($4::jsonb -> message.id) AS outcome (kind text, error text, "retryInSeconds" float8))
     WHERE tenant_id = $1 AND id = ANY ($3) AND claim_token = $2
    RETURNING id`,

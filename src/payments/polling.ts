@@ -1,6 +1,6 @@
 import { inParallel } from '../background/in-parallel.js';
-import { dueTenants } from '../database/due-tenants.js';
-import { acrossTenants, planned, type Statement } from '../database/statement.js';
+import { dueTenants } from '../database/earliest.js';
+import { later, planned, type Statement } from '../database/statement.js';
 import type { Database, Tx } from '../database/transaction.js';
 import { askPerson } from '../idempotency/open-review.js';
 import { isSettling, type ChargeOutcome, type RefundOutcome, type Settling } from './payment-provider.js';
@@ -96,7 +96,7 @@ export function pollStatements({
   readonly returning: string;
 }): { readonly tenants: Statement; readonly claim: Statement } {
   return {
-    tenants: acrossTenants(planned(dueTenants({ table, due: 'next_poll_at', waiting: open }))),
+    tenants: dueTenants({ table, at: 'next_poll_at', where: open }),
     claim: planned(
       `WITH due AS MATERIALIZED (
          SELECT id FROM ${table}
@@ -106,7 +106,7 @@ export function pollStatements({
           FOR UPDATE SKIP LOCKED
        )
        UPDATE ${table} AS polled
-          SET polls = polls + 1, next_poll_at = now() + make_interval(secs => least(3600, 30 * 2 ^ least(polls, 10)))
+          SET polls = polls + 1, next_poll_at = ${later('least(3600, 30 * 2 ^ least(polls, 10))')}
         WHERE tenant_id = $1 AND id IN (SELECT id FROM due)
        RETURNING ${returning}`,
     ),

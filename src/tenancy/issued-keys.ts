@@ -51,5 +51,5 @@ const NAMED = statement(
 );
 const REVOKE = statement(
   'api_key_revoke',
-  `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE ${ID} = $1 RETURNING ${SHOWN}`,
+  `UPDATE api_keys SET revoked_at = least(revoked_at, now()) WHERE ${ID} = $1 RETURNING ${SHOWN}`,
 );

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { dueTenants } from '../database/due-tenants.js';
-import { acrossTenants, planned, statement, type Statement } from '../database/statement.js';
+import { dueTenants } from '../database/earliest.js';
+import { planned, statement, type Statement } from '../database/statement.js';
 import { Database, type Tx } from '../database/transaction.js';
 import type { ChargeTerms, RefundTerms } from '../payments/payment-provider.js';
 
@@ -78,7 +78,7 @@ function statementsOn(
   also: string,
 ): Readonly<Record<'tenants' | 'read' | 'confirm', Statement>> {
   return {
-    tenants: acrossTenants(planned(dueTenants({ table, due: 'created_at', waiting: UNCONFIRMED }))),
+    tenants: dueTenants({ table, at: 'created_at', where: UNCONFIRMED }),
     read: planned(
       `SELECT id, created_at::text AS "createdAt", provider_id AS "providerId", amount, currency, ${also}
          FROM ${table} AS held

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, statement } from '../database/statement.js';
+import { inParallel } from '../background/in-parallel.js';
+import { statement, type Statement } from '../database/statement.js';
 import { Database } from '../database/transaction.js';
 import type { ChargeNews, RefundNews } from '../payments/payment-event.js';
 
 /** A process that dies in the middle leaves the sweep to another after this long. */
 const LEASE_SECONDS = 3_600;
+
+const TENANTS_AT_ONCE = 4;
 
 /** What the provider says, beside what we have. */
 @Injectable()
@@ -23,33 +26,44 @@ export class SweepStore {
 
   /** @returns those of `news` that are not what we have; tenants of other deployments are left out */
   async differing<News extends ChargeNews | RefundNews>(news: readonly News[]): Promise<News[]> {
-    const places = await Promise.all([
-      this.database.query<{ place: number }>(CHARGES, columnsOf(news, 'charge')),
-      this.database.query<{ place: number }>(REFUNDS, columnsOf(news, 'refund')),
-    ]);
-    return places.flat().map(({ place }) => news[place]!);
+    const differing = new Set<News>();
+    await inParallel(TENANTS_AT_ONCE, alike(news), async (some) => {
+      const rows = await this.database.query<{ place: number }>(
+        STATEMENTS[some[0]!.about].compare,
+        columns(some),
+      );
+      for (const { place } of rows) differing.add(some[place - 1]!);
+    });
+    return news.filter((each) => differing.has(each));
   }
 
   /** Notes of what has succeeded here that the provider agrees. */
   async confirm(news: readonly (ChargeNews | RefundNews)[]): Promise<void> {
-    await Promise.all([
-      this.database.query(CONFIRM_CHARGES, columnsOf(news, 'charge')),
-      this.database.query(CONFIRM_REFUNDS, columnsOf(news, 'refund')),
-    ]);
+    await inParallel(TENANTS_AT_ONCE, alike(news), async (some) => {
+      await this.database.query(STATEMENTS[some[0]!.about].confirm, columns(some));
+    });
   }
 }
 
-/** One array per column, and where each stands in `news`. */
-function columnsOf(news: readonly (ChargeNews | RefundNews)[], about: 'charge' | 'refund'): unknown[] {
-  const rows = news.map((each, place) => ({ ...each, place })).filter((each) => each.about === about);
+/** Those of one tenant and of one kind are asked about together: their rows are on one server, in one table. */
+function alike<News extends ChargeNews | RefundNews>(news: readonly News[]): News[][] {
+  const groups = new Map<string, News[]>();
+  for (const each of news) {
+    const name = `${each.about} ${each.tenantId}`;
+    groups.set(name, [...(groups.get(name) ?? []), each]);
+  }
+  return [...groups.values()];
+}
+
+/** The tenant of all of them, and one array per column. */
+function columns(news: readonly (ChargeNews | RefundNews)[]): unknown[] {
   return [
-    rows.map(({ tenantId }) => tenantId),
-    rows.map((each) => ('chargeId' in each ? each.chargeId : each.refundId)),
-    rows.map(({ providerId }) => providerId),
-    rows.map(({ outcome }) => outcome.status),
-    rows.map(({ amount }) => amount),
-    rows.map(({ currency }) => currency),
-    rows.map(({ place }) => place),
+    news[0]!.tenantId,
+    news.map((each) => ('chargeId' in each ? each.chargeId : each.refundId)),
+    news.map(({ providerId }) => providerId),
+    news.map(({ outcome }) => outcome.status),
+    news.map(({ amount }) => amount),
+    news.map(({ currency }) => currency),
   ];
 }
 
@@ -66,41 +80,30 @@ const END = statement(
 );
 
 /** What the provider says, as rows. */
-const THEIRS = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::int[])
-  AS theirs (tenant_id, id, provider_id, status, amount, currency, place)`;
+const THEIRS = `unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+  WITH ORDINALITY AS theirs (id, provider_id, status, amount, currency, place)`;
 
-type Table = 'charges' | 'refunds';
+const AS_OURS = `ours.tenant_id = $1 AND ours.id = theirs.id
+  AND (ours.provider_id, ours.status, ours.amount, ours.currency) = (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)`;
 
-const compare = (table: Table) =>
-  acrossTenants(
-    statement(
+function statementsOn(table: 'charges' | 'refunds'): Readonly<Record<'compare' | 'confirm', Statement>> {
+  return {
+    compare: statement(
       `sweep_compare_${table}`,
-      `SELECT theirs.place FROM ${THEIRS}
-       JOIN tenants ON tenants.id = theirs.tenant_id
-       LEFT JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
-      WHERE (ours.provider_id, ours.status, ours.amount, ours.currency)
-        IS DISTINCT FROM (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)`,
+      `SELECT place::int FROM ${THEIRS}
+        WHERE NOT EXISTS (SELECT FROM ${table} AS ours WHERE ${AS_OURS}) AND EXISTS (SELECT FROM tenants WHERE id = $1)`,
     ),
-  );
-
-/** A row that somebody works on is passed over, and asked about by its name. */
-const confirm = (table: Table) =>
-  acrossTenants(
-    statement(
+    // A row that somebody works on is passed over, and asked about by its name.
+    confirm: statement(
       `sweep_confirm_${table}`,
       `WITH agreed AS MATERIALIZED (
-       SELECT ours.tenant_id, ours.id FROM ${THEIRS}
-         JOIN ${table} AS ours ON ours.tenant_id = theirs.tenant_id AND ours.id = theirs.id
-        WHERE ours.status = 'succeeded' AND ours.confirmed_at IS NULL
-          AND (ours.provider_id, ours.status, ours.amount, ours.currency)
-            = (theirs.provider_id, theirs.status, theirs.amount, theirs.currency)
-          FOR UPDATE OF ours SKIP LOCKED
-     )
-     UPDATE ${table} SET confirmed_at = now() WHERE (tenant_id, id) IN (SELECT tenant_id, id FROM agreed)`,
+         SELECT ours.id FROM ${THEIRS} JOIN ${table} AS ours ON ${AS_OURS}
+          WHERE ours.status = 'succeeded' AND ours.confirmed_at IS NULL
+            FOR UPDATE OF ours SKIP LOCKED
+       )
+       UPDATE ${table} SET confirmed_at = now() WHERE tenant_id = $1 AND id IN (SELECT id FROM agreed)`,
     ),
-  );
+  };
+}
 
-const CHARGES = compare('charges');
-const REFUNDS = compare('refunds');
-const CONFIRM_CHARGES = confirm('charges');
-const CONFIRM_REFUNDS = confirm('refunds');
+const STATEMENTS = { charge: statementsOn('charges'), refund: statementsOn('refunds') };

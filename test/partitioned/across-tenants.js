@@ -4,18 +4,11 @@
  */
 export const ACROSS_TENANTS = [
   {
-    words: 'WITH RECURSIVE earliest AS',
-    reason: 'finds the tenants with something due, for the worker: what it then claims is of one tenant',
-  },
-  {
-    words: 'WITH RECURSIVE oldest AS',
-    reason: 'finds the tenants with rows that have served, for the reaper',
+    words: 'WITH RECURSIVE earliest',
+    reason:
+      'finds the tenants with something due, or with rows that have served, for the worker: what it then claims or deletes is of one tenant',
   },
   { words: 'count(*)::int AS keys', reason: 'the gauges of keys and reviews, for all tenants' },
-  {
-    words: 'unnest($1::text[], $2::text[], $3::text[]',
-    reason: "the sweep: a page of the provider's account, which is everybody's",
-  },
   { words: 'INSERT INTO tenant_use', reason: 'once a second, what a process has let in of each tenant' },
   { words: 'FROM reviews AS review', reason: 'the list of an operator, who serves every tenant' },
   { words: 'FROM reviews WHERE id = $1', reason: 'an operator names a review by its id alone' },

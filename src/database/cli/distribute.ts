@@ -17,7 +17,6 @@ await runCommand(async ({ url }) => {
     ? ['Partitioned', 'Every table of a tenant is partitioned already.']
     : ['Distributed', 'Every table is distributed already.'];
   console.log(tables.length > 0 ? `${did}: ${tables.join(', ')}` : nothing);
-  if (!partitions) console.log('Background work does not run on Citus yet: see docs/sharding.md.');
 });
 
 /** @returns undefined where none are asked for */
