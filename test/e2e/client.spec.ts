@@ -8,7 +8,7 @@ import { PUBLISHED_RETENTION_HOURS } from '../../src/client/retry-policy.js';
 import { Forwarder } from '../support/forwarder.js';
 import { FakeClock } from '../support/fake-clock.js';
 import { freePort } from '../support/free-port.js';
-import { holdLock } from '../support/locks.js';
+import { holdLock, waitingForLock } from '../support/locks.js';
 import { expectLedgersAgree } from '../support/refunds.js';
 import { openShop, type Shop } from '../support/shop.js';
 import { ACME } from '../support/start-api.js';
@@ -109,7 +109,7 @@ describe('The client', () => {
       const key = newKey();
       const release = await holdLock(shop.db, 'orders');
       const first = checkout(key);
-      await untilOneWaits();
+      await waitingForLock(shop.db);
       let waits = 0;
       const second = checkout(
         key,
@@ -119,17 +119,12 @@ describe('The client', () => {
           await first;
         }),
       );
-      await Promise.race([second, untilOneWaits(2).then(release)]);
+      await Promise.race([second, waitingForLock(shop.db, 2).then(release)]);
       const [one, other] = await Promise.all([first, second]);
       expect([one.response.status, other.response.status]).toEqual([201, 201]);
       expect(other.data).toEqual(one.data);
       expect(await shop.chargesOf(one.data!.order.id)).toHaveLength(1);
     });
-
-    async function untilOneWaits(count = 1): Promise<void> {
-      const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-      while ((await shop.db.sql(waiting)).length < count);
-    }
   });
 
   describe('asks once, where asking again would come to the same', () => {

@@ -68,11 +68,15 @@ const row = async (key: string) =>
   )[0]!;
 
 /** Time moves by back-dating: the grace or the backoff is over, and so is the lease of whoever died. */
-const allDue = () =>
-  db.sql(
-    `UPDATE idempotency_keys SET next_run_at = now() - interval '1 s',
-       locked_until = locked_until - interval '1 d' WHERE status = 'in_progress'`,
+async function allDue(): Promise<void> {
+  await db.sql(
+    "UPDATE idempotency_keys SET next_run_at = now() - interval '1 s' WHERE status = 'in_progress'",
   );
+  await db.sql(
+    `UPDATE idempotency_keys SET locked_until = now() - interval '1 d'
+      WHERE status = 'in_progress' AND locked_until IS NOT NULL`,
+  );
+}
 
 async function nextRound(by = completer) {
   await allDue();

@@ -44,21 +44,19 @@ const erase = (body: object) => operate(url(), 'post', 'erasures', { body, token
 
 /** Everything that any table holds, as text, in one order however it was read; replies are kept as bytes. */
 async function dump(): Promise<string> {
-  const columns = await sql<{ table: string; column: string; type: string }>(
-    `SELECT c.table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns c
-      JOIN information_schema.tables t USING (table_schema, table_name)
-     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1, 2`,
+  const tables = await sql<{ table: string; columns: string }>(
+    `SELECT c.table_name AS table,
+            string_agg(format(CASE data_type WHEN 'bytea' THEN 'encode(%1$I, ''escape'') AS %1$I' ELSE '%1$I::text' END, column_name), ', ') AS columns
+       FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE' GROUP BY 1 ORDER BY 1`,
   );
   const texts = await Promise.all(
-    columns.map(async ({ table, column, type }) => {
-      const value = type === 'bytea' ? `encode("${column}", 'escape')` : `"${column}"::text`;
-      const [row] = await sql<{ text: string | null }>(
-        `SELECT string_agg(${value}, E'\\n' ORDER BY ${value}) AS text FROM "${table}"`,
-      );
-      return row!.text ?? '';
+    tables.map(async ({ table, columns }) => {
+      const rows = await sql<Record<string, string | null>>(`SELECT ${columns} FROM "${table}"`);
+      return rows.map((row) => Object.values(row).join('\n')).sort();
     }),
   );
-  return texts.join('\n').toLowerCase();
+  return texts.flat().join('\n').toLowerCase();
 }
 
 async function found(values: Readonly<Record<string, string>>): Promise<string[]> {

@@ -96,7 +96,7 @@ describe('An outcome that is in doubt', () => {
     expect([held.status, held.body.code]).toEqual([409, 'idempotency_key_under_review']);
     expect(await chargeOf(key)).toMatchObject({ status: 'review' });
     const [review] = await shop.db.sql<{ reason: string; evidence: Record<string, unknown> }>(
-      'SELECT r.reason, r.evidence FROM reviews r JOIN idempotency_keys k ON r.subject_id = k.id WHERE k.key = $1',
+      'SELECT r.reason, r.evidence FROM reviews r JOIN idempotency_keys k ON r.tenant_id = k.tenant_id AND r.subject_id = k.id WHERE k.key = $1',
       [key],
     );
     expect(review).toMatchObject({ reason: 'provider_window_over', evidence: { step: 'charge' } });
@@ -213,7 +213,9 @@ describe('Waiting for a lock', () => {
     const blocker = new pg.Client(shop.db.url);
     await blocker.connect();
     await blocker.query('BEGIN');
-    await blocker.query('SELECT 1 FROM orders WHERE id = $1 FOR UPDATE', [order.body.id]);
+    await blocker.query("SELECT 1 FROM orders WHERE tenant_id = 'acme' AND id = $1 FOR UPDATE", [
+      order.body.id,
+    ]);
     const key = randomUUID();
     await blocker.query(
       `INSERT INTO idempotency_keys SELECT (jsonb_populate_record(k, jsonb_build_object('key', $1::text))).* FROM idempotency_keys k LIMIT 1`,

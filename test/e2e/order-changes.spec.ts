@@ -8,6 +8,7 @@ import {
   type Answer,
   type PostOptions,
 } from '../support/checkout.js';
+import { waitingForLock } from '../support/locks.js';
 import { openShop, type Shop } from '../support/shop.js';
 import { GLOBEX } from '../support/start-api.js';
 
@@ -325,18 +326,15 @@ describe('Changes that are idempotent by nature', () => {
     async function whileLocked(id: string, queue: (() => Promise<Answer>)[]): Promise<Answer[]> {
       const waiting: Promise<Answer>[] = [];
       await shop.db.database.transaction(async (tx) => {
-        await tx.managerFor('acme').query('SELECT 1 FROM orders WHERE id = $1 FOR UPDATE', [id]);
+        await tx
+          .managerFor('acme')
+          .query("SELECT 1 FROM orders WHERE tenant_id = 'acme' AND id = $1 FOR UPDATE", [id]);
         for (const one of queue) {
           waiting.push(one());
-          await untilWaiting(waiting.length);
+          await waitingForLock(shop.db, waiting.length);
         }
       });
       return Promise.all(waiting);
-    }
-
-    async function untilWaiting(count: number): Promise<void> {
-      const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-      while ((await shop.db.sql(waiting)).length < count);
     }
 
     it('of two edits one is made, the other told that it came too late', async () => {

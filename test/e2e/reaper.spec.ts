@@ -92,8 +92,8 @@ describe('The reaper', () => {
     const business = () =>
       db.sql(
         `SELECT to_json(orders) AS "order", to_json(charges) AS charge, to_json(ledger_entries) AS ledger
-           FROM orders JOIN charges ON charges.order_id = orders.id
-           JOIN ledger_entries ON subject = orders.id WHERE orders.id = $1`,
+           FROM orders JOIN charges ON (charges.tenant_id, charges.order_id) = (orders.tenant_id, orders.id)
+           JOIN ledger_entries ON (ledger_entries.tenant_id, subject) = (orders.tenant_id, orders.id) WHERE orders.id = $1`,
         [body.order.id],
       );
     const before = await business();
@@ -127,7 +127,9 @@ describe('The reaper', () => {
     await expire(key);
     await expiredKeys(2);
     await db.database.transaction(async (tx) => {
-      await tx.managerFor('acme').query('SELECT 1 FROM idempotency_keys WHERE key = $1 FOR UPDATE', [key]);
+      await tx
+        .managerFor('acme')
+        .query("SELECT 1 FROM idempotency_keys WHERE tenant_id = 'acme' AND key = $1 FOR UPDATE", [key]);
       expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 2 });
     });
     expect(await exists(key)).toBe(true);

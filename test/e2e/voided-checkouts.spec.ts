@@ -47,7 +47,7 @@ async function graceIsOver() {
 const stateOf = async ({ chargeId }: Abandoned) => {
   const [row] = await shop.db.sql(
     `SELECT orders.status AS "order", charges.status AS charge, charges.amount_refunded::int AS refunded
-       FROM charges JOIN orders ON orders.id = order_id WHERE charges.id = $1`,
+       FROM charges JOIN orders ON orders.tenant_id = charges.tenant_id AND orders.id = order_id WHERE charges.id = $1`,
     [chargeId],
   );
   return row;

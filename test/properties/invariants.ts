@@ -69,9 +69,9 @@ async function expectOneChargePerOrder(world: World): Promise<void> {
 async function expectPaidEverywhereOrNowhere(world: World): Promise<void> {
   const orders = await world.sql<OrderInBooks>(`
     SELECT id, status = 'paid' AS paid,
-           (SELECT count(*)::int FROM charges WHERE order_id = orders.id AND status = 'succeeded') AS charges,
-           (SELECT count(*)::int FROM ledger_entries WHERE kind = 'charge' AND subject = orders.id) AS ledger,
-           (SELECT count(*)::int FROM outbox_messages WHERE dedupe_key = 'receipt:' || orders.id) AS receipts
+           (SELECT count(*)::int FROM charges WHERE charges.tenant_id = orders.tenant_id AND order_id = orders.id AND status = 'succeeded') AS charges,
+           (SELECT count(*)::int FROM ledger_entries WHERE ledger_entries.tenant_id = orders.tenant_id AND kind = 'charge' AND subject = orders.id) AS ledger,
+           (SELECT count(*)::int FROM outbox_messages WHERE outbox_messages.tenant_id = orders.tenant_id AND dedupe_key = 'receipt:' || orders.id) AS receipts
       FROM orders`);
   const succeeded = await succeededOrders(world);
   for (const { id, paid, ...counts } of orders) {
@@ -103,7 +103,7 @@ async function expectRefundsMadeOnce(model: Model, world: World): Promise<void> 
   expect(made.sort()).toEqual(answered.sort());
   const wrong = await world.sql(`
     SELECT id FROM charges WHERE amount_refunded <> (SELECT coalesce(sum(amount), 0) FROM refunds
-     WHERE charge_id = charges.id AND refunds.status NOT IN ('failed', 'canceled'))`);
+     WHERE refunds.tenant_id = charges.tenant_id AND charge_id = charges.id AND refunds.status NOT IN ('failed', 'canceled'))`);
   expect(wrong).toEqual([]);
 }
 

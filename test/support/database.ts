@@ -30,25 +30,35 @@ export async function createTestDatabase({
   const admin = at ?? process.env['TEST_ADMIN_URL'];
   if (!admin) throw new Error('TEST_ADMIN_URL is not set: global-setup has not run');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const adminClient = new pg.Client(admin);
-  await adminClient.connect();
-  await adminClient.query(
+  const servers = at || empty ? [admin] : process.env['TEST_SERVERS']!.split(' ');
+  await onEach(
+    servers,
     `CREATE DATABASE ${name} TEMPLATE ${at || empty ? 'template1' : process.env['TEST_TEMPLATE']}`,
   );
   const url = Object.assign(new URL(admin), { pathname: name }).href;
   if (at) await migrate(url, { lease: 30, appUrl: asService(url) });
-  const [owner, service] = await Promise.all([connect(url, poolSize), connect(asService(url), poolSize)]);
+  const [owner, service] = [await connect(url, poolSize), await connect(asService(url), poolSize)];
+  const database = new Database(owner);
+  await database.findManner();
   return {
     url,
-    database: new Database(owner),
+    database,
     secured: new Database(service),
     sql: <Row>(text: string, values: unknown[] = []) => owner.query<Row[]>(text, values),
     drop: async () => {
       await Promise.all([owner.destroy(), service.destroy()]);
-      await adminClient.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await adminClient.end();
+      await onEach(servers, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** A copy on each server of a cluster is one database: Citus tells databases apart by their name. */
+async function onEach(servers: readonly string[], sql: string): Promise<void> {
+  for (const server of servers) {
+    const client = new pg.Client(server);
+    await client.connect();
+    await client.query(sql).finally(() => client.end());
+  }
 }
 
 /** With the settings of its role, which belong to one database and are not copied. */
@@ -74,5 +84,10 @@ export async function addMigrations(
   for (const _ of migrations) await dataSource.undoLastMigration();
   await dataSource.runMigrations();
   await dataSource.destroy();
-  if (privileges) await sql(`GRANT ${privileges} TO checkout_app`);
+  if (privileges) await letService(sql, privileges);
+}
+
+/** Beside what a migration grants. On a cluster the service is the owner, and needs no leave. */
+export async function letService(sql: TestDatabase['sql'], privileges: string): Promise<void> {
+  if (!process.env['TEST_CLUSTER_URL']) await sql(`GRANT ${privileges} TO checkout_app`);
 }

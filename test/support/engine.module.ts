@@ -13,14 +13,14 @@ import {
 } from '../../src/idempotency/operation.js';
 import { Operations } from '../../src/idempotency/operations.js';
 import { Problem } from '../../src/http/problem.js';
-import type { TestDatabase } from './database.js';
+import { letService, type TestDatabase } from './database.js';
 
 const NOTE = statement('probe_note', 'INSERT INTO tenants (id, name) VALUES ($1, $2)');
 const FAIL = statement('probe_divide', 'SELECT 1 / 0');
 
 /** A trip notes what it books where the service has nothing to write. */
 export async function letTripsBook({ sql }: Pick<TestDatabase, 'sql'>): Promise<void> {
-  await sql('GRANT INSERT ON tenants TO checkout_app');
+  await letService(sql, 'INSERT ON tenants');
 }
 
 export interface TripInput {

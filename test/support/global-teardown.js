@@ -1,10 +1,13 @@
 import { once } from 'node:events';
-import { run } from './global-setup.js';
+import { rows } from './cluster.js';
 
 export default async function globalTeardown() {
   const keeper = globalThis.testPostgres;
-  if (!keeper)
-    return run(process.env.TEST_ADMIN_URL, `DROP DATABASE ${process.env.TEST_TEMPLATE} WITH (FORCE)`);
+  if (!keeper) {
+    for (const server of process.env.TEST_SERVERS.split(' '))
+      await rows(server, `DROP DATABASE ${process.env.TEST_TEMPLATE} WITH (FORCE)`);
+    return;
+  }
   const ended = once(keeper, 'exit');
   keeper.disconnect();
   await ended;

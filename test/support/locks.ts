@@ -18,7 +18,11 @@ export async function holdLock(db: TestDatabase, table: string): Promise<() => P
   };
 }
 
-/** Until some session waits for a lock. */
-export async function waitingForLock(db: TestDatabase): Promise<void> {
-  while ((await db.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).length === 0);
+/** Until so many sessions wait for a lock. */
+export async function waitingForLock(db: TestDatabase, count = 1): Promise<void> {
+  while ((await db.sql(WAITING)).length < count);
 }
+
+/** On whatever server of a cluster. */
+const SESSIONS = process.env['TEST_CLUSTER_URL'] ? 'citus_stat_activity' : 'pg_stat_activity';
+const WAITING = `SELECT 1 FROM ${SESSIONS} WHERE wait_event_type = 'Lock'`;

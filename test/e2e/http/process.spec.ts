@@ -27,8 +27,8 @@ describe('The process', () => {
 
   it('finishes what it has begun before it goes', async () => {
     const api = await start();
-    const release = await holdLock(db, 'api_keys');
-    const pending = fetch(`${api.url}/v1/orders/ord_none`, {
+    const release = await holdLock(db, 'orders');
+    const pending = fetch(`${api.url}/v1/orders`, {
       headers: { Authorization: `Bearer ${ACME.key}` },
     });
     await waitingForLock(db);
@@ -41,8 +41,8 @@ describe('The process', () => {
 
   it('exits at once on a second signal', async () => {
     const api = await start();
-    const release = await holdLock(db, 'api_keys');
-    const pending = fetch(`${api.url}/v1/orders/ord_none`, {
+    const release = await holdLock(db, 'orders');
+    const pending = fetch(`${api.url}/v1/orders`, {
       headers: { Authorization: `Bearer ${ACME.key}` },
     });
     const cut = expect(pending).rejects.toThrow();
