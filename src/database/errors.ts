@@ -44,11 +44,11 @@ export function isDisconnected(error: unknown): boolean {
 /**
  * The store cannot serve at present, through no fault of the request: connection lost or refused (08, E…),
  * shutting down or cancelled (57), out of resources (53), read-only after a failover (25006),
- * lock wait over (55P03), no file descriptor left, or no free connection in the pool; or a pooler gave us a session whose
+ * lock wait over (55P03), a role that a migration has not let in (42501), no file descriptor left, or no free connection in the pool; or a pooler gave us a session whose
  * prepared statements are not ours (42P05, 26000): `PREPARED_STATEMENTS=off`.
  */
 export function isStoreUnavailable(error: unknown): boolean {
-  return isDisconnected(error) || /^(57|53|25006|25P03|55P03|42P05|26000|EMFILE)/.test(codeOf(error));
+  return isDisconnected(error) || /^(57|53|25006|25P03|55P03|42501|42P05|26000|EMFILE)/.test(codeOf(error));
 }
 
 /** pg, where a connection broke or brings what no server says, and TypeORM when it has released one, report these without a code. */

@@ -1,5 +1,5 @@
 import type { Timings } from '../config/timings.js';
-import { admitAppRole } from './app-role.js';
+import { admitAppRole, requireAppRole } from './app-role.js';
 import { changeSchema } from './schema-change.js';
 import { applySessionSettings } from './session-settings.js';
 
@@ -9,6 +9,7 @@ import { applySessionSettings } from './session-settings.js';
  * @param appUrl of the role that the service runs as, where that is another one than the owner of the tables
  * @param patience seconds that another run is waited for
  * @returns the names of what it ran itself
+ * @throws Error where the service runs as a role that is not named
  */
 export function migrate(
   url: string,
@@ -18,6 +19,7 @@ export function migrate(
   return changeSchema(
     url,
     async (runner, executor) => {
+      if (!appUrl) await requireAppRole(runner);
       const run = await executor.executePendingMigrations();
       await applySessionSettings(runner, { lease });
       if (appUrl) await admitAppRole(runner, appUrl, { lease });

@@ -80,7 +80,7 @@ const FURNISHING = `
             SELECT format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relname) AS words WHERE relrowsecurity
             UNION ALL SELECT format('CREATE POLICY %I ON %I USING (%s)', polname, relname, pg_get_expr(polqual, polrelid))
               FROM pg_policy WHERE polrelid = pg_class.oid
-            UNION ALL SELECT format('GRANT %s ON %I TO %I', privilege_type, relname, pg_get_userbyid(grantee))
+            UNION ALL SELECT format('GRANT %s ON %I TO %s', privilege_type, relname, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
               FROM aclexplode(relacl) WHERE grantee <> relowner) AS access) AS access,
          (SELECT coalesce(json_agg(json_build_object('name', quote_ident(conname), 'definition', pg_get_constraintdef(c.oid)) ORDER BY c.oid), '[]')
             FROM pg_constraint AS c WHERE conrelid = pg_class.oid AND contype = 'f') AS "foreignKeys"

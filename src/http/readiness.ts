@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { statement } from '../database/statement.js';
+import { TENANT_TABLES } from '../database/distribution.js';
+import { NOT_ADMITTED } from '../database/row-security.js';
 import { Database } from '../database/transaction.js';
 import { Draining } from './draining.js';
 
@@ -33,7 +34,9 @@ export class Readiness {
   }
 
   private async ask(): Promise<boolean> {
-    const answer = this.database.queryReserved(PING).then(() => '', reasonOf);
+    const answer = this.database
+      .queryReserved<{ name: string }>(NOT_ADMITTED, [TENANT_TABLES])
+      .then(whatIsMissing, reasonOf);
     const reason = await Promise.race([answer, sleep(PATIENCE_MS, 'no answer in time', { ref: false })]);
     this.noteChange(reason);
     return reason === '';
@@ -44,8 +47,8 @@ export class Readiness {
     const up = reason === '';
     if (up === this.wasUp) return;
     this.wasUp = up;
-    if (up) this.logger.log('The database answers again');
-    else this.logger.error(`The database does not answer: ${reason}`);
+    if (up) this.logger.log('The database can be used again');
+    else this.logger.error(`The database cannot be used: ${reason}`);
   }
 }
 
@@ -53,5 +56,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
-/** Answers only where the migrations have been run. */
-const PING = statement('readiness_ping', 'SELECT 1 FROM migrations LIMIT 1');
+function whatIsMissing(found: readonly { name: string }[]): string {
+  const names = found.map(({ name }) => name).join(', ');
+  return names && `this role may not use ${names}: migrate with DATABASE_APP_URL, which lets it in`;
+}

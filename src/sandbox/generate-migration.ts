@@ -14,8 +14,8 @@ const TAKES_BACK = /^DROP TABLE|^ALTER TABLE "\w+" DROP COLUMN/;
  * Writes a new migration with what the entities have and the schema has not, or an empty one to fill in, and lists
  * it in schema.ts. A draft, for a person to complete: entities know no checks and no comments.
  */
-await runCommand(async ({ url, lease }) => {
-  await migrate(url, { lease }); // against an older schema, it would repeat what other migrations bring
+await runCommand(async ({ url, ...target }) => {
+  await migrate(url, target); // against an older schema, it would repeat what other migrations bring
   const { path, className, source } = migrationFile(
     process.argv[2] ?? 'change',
     Date.now(),

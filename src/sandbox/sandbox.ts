@@ -128,7 +128,11 @@ export class Sandbox {
     if (this.stopping) throw new Error('Stopped');
     const { DATABASE_URL, DATABASE_APP_URL, HASH_SECRET, IDEMPOTENCY_LEASE_SECONDS } = this.env;
     const lease = Number(IDEMPOTENCY_LEASE_SECONDS);
-    const migrations = await migrate(DATABASE_URL, { lease, appUrl: DATABASE_APP_URL });
+    const migrations = await migrate(DATABASE_URL, { lease, appUrl: DATABASE_APP_URL }).catch(
+      (error: Error) => {
+        throw new Refusal(error.message);
+      },
+    );
     await seedDemoTenants(DATABASE_URL, HASH_SECRET);
     return migrations.length;
   }

@@ -3,6 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { asService } from '../support/app-role.js';
 import { freePort } from '../support/free-port.js';
 import { createTestDatabase } from '../support/database.js';
 
@@ -40,7 +41,10 @@ describe('The commands on the database', () => {
 
   it('use the database that DATABASE_URL names, and leave the rest of its server alone', async () => {
     const { url, sql, drop } = await createTestDatabase();
-    await command('reset', { DATABASE_URL: url });
+    await expect(command('reset', { DATABASE_URL: url })).rejects.toMatchObject({
+      stderr: expect.stringContaining('set DATABASE_APP_URL') as string, // the service would be locked out
+    });
+    await command('reset', { DATABASE_URL: url, DATABASE_APP_URL: asService(url) });
     expect(await sql('SELECT name FROM migrations')).toHaveLength((await readdir('migrations')).length);
     await command('revert', { DATABASE_URL: url });
     await drop();
@@ -49,7 +53,9 @@ describe('The commands on the database', () => {
   it('draft a migration with what the schema lacks, take no guard away, and list it', async () => {
     const { url, sql, drop } = await createTestDatabase();
     await sql('ALTER TABLE orders DROP COLUMN customer_name');
-    const said = await command('generate', { DATABASE_URL: url }, ['add-name']);
+    const said = await command('generate', { DATABASE_URL: url, DATABASE_APP_URL: asService(url) }, [
+      'add-name',
+    ]);
     await drop();
     const [path = ''] = /migrations\/\d+-add-name\.ts/.exec(said) ?? [];
     const source = await readFile(join(folder, path), 'utf8');

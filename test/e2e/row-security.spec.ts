@@ -1,7 +1,9 @@
 import { admitAppRole } from '../../src/database/app-role.js';
 import { TENANT_TABLES } from '../../src/database/distribution.js';
+import { migrate } from '../../src/database/migrate.js';
 import { withDatabase } from '../../src/database/short-lived.js';
 import { acrossTenants, planned } from '../../src/database/statement.js';
+import { asService } from '../support/app-role.js';
 import { checkoutBody, post } from '../support/checkout.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { openShop, type Shop } from '../support/shop.js';
@@ -125,9 +127,43 @@ describe('To let a role in', () => {
     }
   });
 
-  it('refuses one that would see every tenant', async () => {
-    await expect(admit(db.url)).rejects.toThrow(
-      'Row security does not hold for role postgres, which is the owner of the tables or a superuser: name another in DATABASE_APP_URL.',
+  it('leaves it nothing that it had been granted besides', async () => {
+    await db.sql('GRANT ALL ON api_keys, ledger_entries TO checkout_app');
+    await db.secured.query(planned('SELECT FROM api_keys'));
+    await admit(asService(db.url));
+    for (const sql of ['SELECT FROM api_keys', 'TRUNCATE ledger_entries'])
+      await expect(db.secured.query(planned(sql))).rejects.toThrow('permission denied');
+  });
+
+  it.each([
+    ['is the owner', 'postgres', ''],
+    ['may take on the part of the owner', 'may_be_owner', 'NOINHERIT; GRANT postgres TO may_be_owner'],
+    ['sees all data', 'sees_all', '; GRANT pg_read_all_data TO sees_all'],
+    ['is told to see every row', 'bypasses', 'BYPASSRLS'],
+  ])('refuses one that %s', async (_what, name, attributes) => {
+    if (attributes) await db.sql(`CREATE ROLE ${name} LOGIN ${attributes}`);
+    try {
+      await expect(admit(role(name))).rejects.toThrow(`Row security does not hold for role ${name}, which`);
+    } finally {
+      if (attributes) await db.sql(`DROP ROLE ${name}`);
+    }
+  });
+
+  it('refuses a URL that leads to another database', async () => {
+    const other = await createTestDatabase();
+    await expect(admit(asService(other.url))).rejects.toThrow('it names another database than DATABASE_URL');
+    await other.drop();
+  });
+
+  it('makes none without a password', async () => {
+    const url = Object.assign(new URL(role('has_no_password')), { password: '' }).href;
+    await expect(admit(url)).rejects.toThrow('DATABASE_APP_URL has no password');
+    expect(await db.sql("SELECT FROM pg_roles WHERE rolname = 'has_no_password'")).toEqual([]);
+  });
+
+  it('is not forgotten by the next migration', async () => {
+    await expect(migrate(db.url, { lease: 30 })).rejects.toThrow(
+      'The service runs as role checkout_app here: set DATABASE_APP_URL to its URL',
     );
   });
 
@@ -138,6 +174,30 @@ describe('To let a role in', () => {
     await expect(admitAppRole(asApp, role('nobody_yet'), { lease: 30 })).rejects.toThrow(
       'There is no role nobody_yet, and this one may not make it',
     );
+  });
+});
+
+describe('A service whose role a migration has not let in', () => {
+  it('is not ready, and refuses requests with 503, until it is', async () => {
+    const late = await openShop({ ROLE: 'api' });
+    const ready = async () => (await fetch(`${late.api.url}/health/ready`)).status;
+    await late.db.sql('REVOKE INSERT ON outbox_messages FROM checkout_app');
+    expect(await ready()).toBe(503);
+    const refused = await post(`${late.api.url}/v1/checkouts`, checkoutBody(), { key: 'late' });
+    expect([refused.status, refused.body.code]).toEqual([503, 'store_unavailable']);
+    await migrate(late.db.url, { lease: 30, appUrl: asService(late.db.url) });
+    expect(await ready()).toBe(200);
+    expect((await post(`${late.api.url}/v1/checkouts`, checkoutBody(), { key: 'late' })).status).toBe(201);
+    await late.close();
+  });
+
+  it('needs no restart where the policies come while it runs', async () => {
+    const early = await createTestDatabase();
+    for (const table of TENANT_TABLES) await early.sql(`ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`);
+    expect(await early.secured.findManner()).toEqual({ active: true, role: 'checkout_app' });
+    for (const table of TENANT_TABLES) await early.sql(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+    expect(await early.secured.query(everyTenantIn('orders'), [ACME.tenant])).toEqual([]);
+    await early.drop();
   });
 });
 

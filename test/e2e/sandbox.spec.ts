@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { asService } from '../support/app-role.js';
 import { createTestDatabase } from '../support/database.js';
 import { childrenOf, untilGone } from '../support/processes.js';
 import {
@@ -208,7 +209,7 @@ describe('The sandbox, where it is started another way,', () => {
     'uses the PostgreSQL that DATABASE_URL names, and none of its own',
     async () => {
       const { url, sql, drop } = await createTestDatabase();
-      const sandbox = startSandbox({ ...env, DATABASE_URL: url });
+      const sandbox = startSandbox({ ...env, DATABASE_URL: url, DATABASE_APP_URL: asService(url) });
       await sandbox.says('Ready in');
       expect(await sql('SELECT id FROM tenants ORDER BY id')).toEqual([{ id: 'acme' }, { id: 'globex' }]);
       expect(existsSync(join(folder, 'postgres'))).toBe(false);

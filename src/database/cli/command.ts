@@ -17,11 +17,11 @@ export async function runCommand(command: (target: Target) => Promise<void>): Pr
   try {
     const target = readTarget();
     await requireReachable(target.url);
-    if (target.appUrl) requireAddresses(target.appUrl, 'DATABASE_APP_URL');
+    if (target.appUrl) requireAccount(target.appUrl);
     await command(target);
   } catch (error) {
     console.error((error as Error).message);
-    process.exitCode = 1;
+    process.exit(1); // a connection that failed half-way may be open still
   }
 }
 
@@ -29,4 +29,10 @@ function readTarget(): Target {
   const { DATABASE_URL: url, DATABASE_APP_URL: appUrl, IDEMPOTENCY_LEASE_SECONDS: lease } = process.env;
   if (!url) throw new Error('DATABASE_URL is not set: set it to the database that is meant.');
   return { url, lease: Number(lease || 30), appUrl: appUrl || undefined };
+}
+
+function requireAccount(appUrl: string): void {
+  const [address] = requireAddresses(appUrl, 'DATABASE_APP_URL');
+  if (new URL(address!).username === '')
+    throw new Error('DATABASE_APP_URL names no user: it is the role that the service runs as.');
 }

@@ -18,8 +18,14 @@ A key is shown once, when it is made. --json prints for programs.
 DATABASE_URL, HASH_SECRET and NODE_ENV are those of the service; without DATABASE_URL it is the sandbox.
 `;
 
-/** SQLSTATEs undefined_table and undefined_column. */
-const OLD_SCHEMA: readonly unknown[] = ['42P01', '42703'];
+const OLD_SCHEMA = 'The schema is not the newest: run db:migrate first.';
+
+/** By SQLSTATE: undefined_table, undefined_column, insufficient_privilege. */
+const WHY: ReadonlyMap<unknown, string> = new Map([
+  ['42P01', OLD_SCHEMA],
+  ['42703', OLD_SCHEMA],
+  ['42501', 'This role may not: set DATABASE_URL to that of the owner of the tables.'],
+]);
 
 /** What to print: for people, and for programs. */
 interface Said {
@@ -145,8 +151,7 @@ function noTenant(id: string): never {
 /** Whatever goes to a terminal, errors too, is made fit for it. */
 function explain(error: unknown): never {
   const { code, message } = error as Error & { code?: unknown };
-  const why = OLD_SCHEMA.includes(code) ? 'The schema is not the newest: run db:migrate first.' : message;
-  throw new Error(printable(why), { cause: error });
+  throw new Error(printable(WHY.get(code) ?? message), { cause: error });
 }
 
 /** Rows may have been written by hand: what would move the cursor of a terminal is shown as what it is, in JSON too. */

@@ -120,9 +120,9 @@ describe('A service whose database is away', () => {
   });
 
   it('is not ready while its database has no schema', async () => {
-    await db.sql('ALTER TABLE migrations RENAME TO gone');
+    await db.sql('ALTER TABLE orders RENAME TO gone');
     expect((await fetch(`${url}/health/ready`)).status).toBe(503);
-    await db.sql('ALTER TABLE gone RENAME TO migrations');
+    await db.sql('ALTER TABLE gone RENAME TO orders');
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
   });
 });
