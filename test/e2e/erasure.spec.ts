@@ -46,7 +46,7 @@ const erase = (body: object) => operate(url(), 'post', 'erasures', { body, token
 async function dump(): Promise<string> {
   const tables = await sql<{ table: string; columns: string }>(
     `SELECT c.table_name AS table,
-            string_agg(format(CASE data_type WHEN 'bytea' THEN 'encode(%1$I, ''escape'') AS %1$I' ELSE '%1$I::text' END, column_name), ', ') AS columns
+            string_agg(format(CASE data_type WHEN 'bytea' THEN 'encode(%1$I, ''escape'') AS %1$I' ELSE '%1$I::text' END, column_name), ', ' ORDER BY ordinal_position) AS columns
        FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
       WHERE table_schema = 'public' AND table_type = 'BASE TABLE' GROUP BY 1 ORDER BY 1`,
   );
