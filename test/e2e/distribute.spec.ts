@@ -25,6 +25,11 @@ const FURNISHING = `
   SELECT concat_ws(' ', conrelid::regclass, conname, replace(pg_get_constraintdef(oid), ' NOT VALID', '')) FROM pg_constraint
    WHERE conrelid = ANY ($1::regclass[]) AND (contype <> 'f' OR conparentid = 0) AND NOT (contype = 'f' AND conname ~ '_fkey_?\\d+$')
    UNION ALL
+  SELECT concat_ws(' ', polrelid::regclass, polname, pg_get_expr(polqual, polrelid), relrowsecurity) FROM pg_policy
+    JOIN pg_class ON pg_class.oid = polrelid WHERE polrelid = ANY ($1::regclass[])
+   UNION ALL
+  SELECT concat_ws(' ', relname, grantee::regrole, privilege_type) FROM pg_class, aclexplode(relacl) WHERE pg_class.oid = ANY ($1::regclass[]) AND grantee <> relowner
+   UNION ALL
   SELECT replace(pg_get_indexdef(indexrelid), ' ONLY ', ' ') FROM pg_index WHERE indrelid = ANY ($1::regclass[])
    ORDER BY line`;
 
@@ -58,6 +63,7 @@ describe('npm run db:distribute', () => {
   );
 
   it('partitions every table of a tenant, and keeps all else that the tables have', async () => {
+    await db.sql('GRANT SELECT ON orders TO PUBLIC');
     const before = await db.sql(FURNISHING, [TENANT_TABLES]);
     expect(await distribute('--partitions', '8')).toMatchObject({
       code: 0,
