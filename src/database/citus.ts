@@ -1,4 +1,4 @@
-import { acrossTenants, statement } from './statement.js';
+import { statement } from './statement.js';
 
 /** Finds a row where the database may have its tables spread over the servers of a Citus cluster. */
-export const CITUS = acrossTenants(statement('citus', "SELECT FROM pg_extension WHERE extname = 'citus'"));
+export const CITUS = statement('citus', "SELECT FROM pg_extension WHERE extname = 'citus'");

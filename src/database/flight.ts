@@ -177,6 +177,7 @@ export class Flight extends PgQuery {
       const tenant = tenantOf(query);
       if (tenant === undefined || tenant === named) return query;
       named = tenant;
+      if (query.text === SET_TENANT.text) return query; // it says so itself
       return [this.queryOf(SET_TENANT, [tenant], () => undefined), query];
     });
   }
