@@ -1,4 +1,4 @@
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import type { Order } from '../orders/order.js';
 import type {
   ChargeOutcome,
@@ -48,7 +48,7 @@ export function isChargeId(id: string): boolean {
 /** The intent to charge; recorded before the provider is asked. */
 export function newCharge({ id: orderId, amount, currency }: Order): Charge {
   return {
-    id: typeid('ch').toString(),
+    id: typeidUnboxed('ch'),
     orderId,
     status: 'pending',
     amount,

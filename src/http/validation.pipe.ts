@@ -1,28 +1,41 @@
-import { Injectable, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import type { ValidationError } from 'class-validator';
+import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { validate, type ValidationError } from 'class-validator';
 import type { Problem } from './problem.js';
 import { validationFailed, type InvalidParam } from './problems.js';
 
-/** Checks what a route takes against its DTO. Members that the DTO does not know are refused, not dropped. */
-@Injectable()
-export class RequestValidationPipe extends ValidationPipe {
-  constructor() {
-    super({
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      transform: true,
-      stopAtFirstError: true, // one message per member; every member is still reported
-      exceptionFactory: toProblem,
-    });
-  }
+const RULES = {
+  forbidUnknownValues: false, // a DTO without a rule is a DTO
+  whitelist: true,
+  forbidNonWhitelisted: true, // members that the DTO does not know are refused, not dropped
+  stopAtFirstError: true, // one message per member; every member is still reported
+  validationError: { target: false, value: false },
+};
 
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    if (metadata.type === 'body' && !isObject(value)) {
+/**
+ * Checks what a route takes against its DTO. Nest's own pipe guards against what no JSON has as well (gaps, binary values,
+ * prototypes: the strict parser refuses their names), which took a fortieth of the time of a checkout.
+ */
+@Injectable()
+export class RequestValidationPipe implements PipeTransform {
+  async transform(value: unknown, { type, metatype }: ArgumentMetadata): Promise<unknown> {
+    if (type === 'body' && !isObject(value)) {
       throw validationFailed([{ param: 'body', message: 'the body must be a JSON object' }]);
     }
-    if (metadata.type === 'query') refuseInheritedNames(value as object);
-    return super.transform(value, metadata) as Promise<unknown>;
+    if (type === 'query') refuseInheritedNames(value as object);
+    if (type === 'custom' || !isDto(metatype)) return value;
+    const dto = plainToInstance(metatype, value);
+    const errors = await validate(dto, RULES);
+    if (errors.length > 0) throw toProblem(errors);
+    return dto;
   }
+}
+
+/** What TypeScript leaves of a type that is no class of ours. */
+const BUILT_IN: readonly unknown[] = [String, Number, Boolean, Array, Object, undefined];
+
+function isDto(metatype: Type | undefined): metatype is Type<object> {
+  return !BUILT_IN.includes(metatype);
 }
 
 /** class-transformer drops what is named like a member that every object has, before anyone could refuse it. */

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import { statement } from '../database/statement.js';
 import type { Tx } from '../database/transaction.js';
 import { newRequestId } from '../http/request-id.js';
@@ -23,7 +23,7 @@ export interface OwnIntent {
 export function beginOperation(tx: Tx, { tenantId, operation, about, input }: OwnIntent): void {
   const key = ownKey(operation, about);
   const fingerprint = createHash('sha256').update(key).digest();
-  const [id, requestId] = [typeid('idem').toString(), newRequestId()];
+  const [id, requestId] = [typeidUnboxed('idem'), newRequestId()];
   tx.send(BEGIN, [tenantId, key, id, operation, fingerprint, JSON.stringify(input), randomUUID(), requestId]);
 }
 

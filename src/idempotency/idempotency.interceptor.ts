@@ -3,7 +3,7 @@ import { Injectable, type CallHandler, type ExecutionContext, type NestIntercept
 import { ModuleRef, Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, of, type Observable } from 'rxjs';
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import { Attempt } from './attempt.js';
 import type { RunOptions } from './course.js';
 import { EngineSettings } from './engine-settings.js';
@@ -159,7 +159,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const execution = {
       tenantId,
       key,
-      id: typeid('idem').toString(),
+      id: typeidUnboxed('idem'),
       operation: operation.name,
       input,
       requestId,

@@ -1,4 +1,4 @@
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import { statement } from '../database/statement.js';
 import type { Database, Tx } from '../database/transaction.js';
 
@@ -16,7 +16,7 @@ export interface OpenQuestion {
 
 /** Asks once: while the same question about the same subject is open, what else is known is added to its evidence. */
 export function openReview(tx: Tx, { tenantId, subject, reason, evidence }: OpenQuestion): void {
-  const id = typeid('rev').toString();
+  const id = typeidUnboxed('rev');
   const key = 'key' in subject ? subject.key : null;
   tx.send(OPEN, [tenantId, id, subject.kind, subject.id, key, reason, JSON.stringify(evidence)]);
 }

@@ -1,4 +1,4 @@
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import type { OrderBody } from './order-body.dto.js';
 
 export type OrderStatus = 'pending' | 'paid' | 'canceled';
@@ -51,7 +51,7 @@ export function isOrderId(id: string): boolean {
 export function newOrder(input: OrderInput): Order {
   return {
     ...input,
-    id: typeid('ord').toString(),
+    id: typeidUnboxed('ord'),
     status: 'pending',
     amountRefunded: 0,
     version: 1,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import { statement } from '../database/statement.js';
 import type { Tx } from '../database/transaction.js';
 
@@ -28,7 +28,7 @@ export class Outbox {
     if (this.leftOut.has(topic)) return;
     tx.send(ADD, [
       tenantId,
-      typeid('msg').toString(),
+      typeidUnboxed('msg'),
       dedupeKey,
       topic,
       orderingKey ?? null,

@@ -1,4 +1,4 @@
-import { typeid } from 'typeid-js';
+import { typeidUnboxed } from 'typeid-js';
 import type { Charge } from '../charges/charge.js';
 import type { RefundOutcome, RefundRequest, UnsettledOutcome } from '../payments/payment-provider.js';
 import type { RefundBody } from './refund-body.dto.js';
@@ -37,7 +37,7 @@ export function isRefundId(id: string): boolean {
 /** The intent to give `amount` back; recorded before the provider is asked. */
 export function newRefund(charge: Charge, amount: number, reason?: RefundReason): Refund {
   return {
-    id: typeid('re').toString(),
+    id: typeidUnboxed('re'),
     chargeId: charge.id,
     status: 'pending',
     amount,

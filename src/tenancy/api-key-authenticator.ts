@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { DEMO_API_KEYS } from '../config/published.js';
@@ -17,12 +18,22 @@ const KNOWN_KEPT = 10_000;
 /** Unknown keys are anyone's: in a cache of their own, no flood of them pushes a known key out. */
 const UNKNOWN_KEPT = 1_000;
 
-/** Finds the tenant behind an API key, with a round trip to the database only every few seconds. */
+/** A key that has been found. */
+interface Known {
+  readonly tenant: Tenant;
+  /** Of the key, as it is stored, in base64. */
+  readonly hash: string;
+}
+
+/**
+ * Finds the tenant behind an API key, with a round trip to the database only every few seconds. In between a key is
+ * known by a plain hash, which is all that a map needs: the keyed one, by which it is stored, was a fiftieth of a replay.
+ */
 @Injectable()
 export class ApiKeyAuthenticator extends Authenticator {
-  private readonly known = new RecentAnswers<Tenant>(KEPT_FOR_MS, KNOWN_KEPT);
+  private readonly known = new RecentAnswers<Known>(KEPT_FOR_MS, KNOWN_KEPT);
   private readonly unknown = new RecentAnswers<true>(KEPT_FOR_MS, UNKNOWN_KEPT);
-  private readonly asking = new Map<string, Promise<Tenant | undefined>>();
+  private readonly asking = new Map<string, Promise<Known | undefined>>();
   /** Everybody knows these. A seed may reach a database at any time: no check at the start would see that. */
   private readonly refused: ReadonlySet<string>;
 
@@ -32,31 +43,31 @@ export class ApiKeyAuthenticator extends Authenticator {
     private readonly uses: KeyUses,
   ) {
     super();
-    const refused = config.production ? Object.values(DEMO_API_KEYS) : [];
-    this.refused = new Set(refused.map((key) => hashApiKey(key, config.hashSecret).toString('base64')));
+    this.refused = new Set(config.production ? Object.values(DEMO_API_KEYS) : []);
   }
 
   async tenantOf(apiKey: string): Promise<Tenant | undefined> {
-    const hash = hashApiKey(apiKey, this.config.hashSecret);
-    const name = hash.toString('base64');
+    const name = hash('sha256', apiKey, 'base64');
     if (this.unknown.get(name)) return undefined;
-    const tenant = this.known.get(name) ?? (await this.ask(name, hash));
-    if (tenant) this.uses.note(name);
-    return tenant;
+    const known = this.known.get(name) ?? (await this.ask(name, apiKey));
+    if (known) this.uses.note(known.hash);
+    return known?.tenant;
   }
 
   /** However many requests bring the same key at once, the database is asked once. */
-  private ask(name: string, hash: Buffer): Promise<Tenant | undefined> {
-    const asked = this.asking.get(name) ?? this.lookUp(name, hash).finally(() => this.asking.delete(name));
+  private ask(name: string, apiKey: string): Promise<Known | undefined> {
+    const asked = this.asking.get(name) ?? this.lookUp(name, apiKey).finally(() => this.asking.delete(name));
     this.asking.set(name, asked);
     return asked;
   }
 
-  private async lookUp(name: string, hash: Buffer): Promise<Tenant | undefined> {
+  private async lookUp(name: string, apiKey: string): Promise<Known | undefined> {
     const since = performance.now(); // the answer is as old as its question
-    const tenant = this.refused.has(name) ? undefined : await findTenantByApiKey(this.database, hash);
-    if (tenant) this.known.add(name, tenant, since);
+    const stored = hashApiKey(apiKey, this.config.hashSecret);
+    const tenant = this.refused.has(apiKey) ? undefined : await findTenantByApiKey(this.database, stored);
+    const known = tenant && { tenant, hash: stored.toString('base64') };
+    if (known) this.known.add(name, known, since);
     else this.unknown.add(name, true, since);
-    return tenant;
+    return known;
   }
 }
