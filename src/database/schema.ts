@@ -14,6 +14,7 @@ import { ApiKeysInUse1764495000000 } from '../../migrations/1764495000000-api-ke
 import { TenantUse1764498600000 } from '../../migrations/1764498600000-tenant-use.js';
 import { SealedValues1764502200000 } from '../../migrations/1764502200000-sealed-values.js';
 import { RowSecurity1764506400000 } from '../../migrations/1764506400000-row-security.js';
+import { StatisticsFromTheStart1764510000000 } from '../../migrations/1764510000000-statistics-from-the-start.js';
 
 /** Every migration, in order. Listed by hand: a glob would find nothing after a build with another layout. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   TenantUse1764498600000,
   SealedValues1764502200000,
   RowSecurity1764506400000,
+  StatisticsFromTheStart1764510000000,
 ];
