@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { destination, pino, type Level, type Logger } from 'pino';
+import { destination, pino, type DestinationStream, type Level, type Logger } from 'pino';
 import type { Config } from '../config/config.js';
 
 /**
@@ -7,7 +7,10 @@ import type { Config } from '../config/config.js';
  * Written without waiting for the pipe, a slow reader of logs must not slow a checkout down, and some dozen lines at once:
  * two writes for each checkout were a twentieth of its time. A process that is killed takes its last tenth of a second along.
  */
-export function createLogger({ logLevel: level, role }: Pick<Config, 'logLevel' | 'role'>): Logger {
+export function createLogger(
+  { logLevel: level, role }: Pick<Config, 'logLevel' | 'role'>,
+  to: DestinationStream = destination({ sync: false, minLength: 4_096, periodicFlush: 100 }),
+): Logger {
   return pino(
     {
       level,
@@ -15,15 +18,18 @@ export function createLogger({ logLevel: level, role }: Pick<Config, 'logLevel' 
       redact: { paths: SECRETS, censor: '[redacted]' },
       serializers: { err: describeError },
     },
-    destination({ sync: false, minLength: 4_096, periodicFlush: 100 }),
+    to,
   );
 }
 
-/** Nothing logs headers today; whoever starts to will not leak these. */
-const SECRETS = ['authorization', '["idempotency-key"]', 'cookie', '["set-cookie"]'].flatMap((name) => {
-  const member = name.startsWith('[') ? name : `.${name}`;
-  return [`headers${member}`, `*.headers${member}`];
-});
+/**
+ * Nothing logs headers today; whoever starts to will not leak these. Each place by its name: a wildcard has every member of
+ * every line looked into, a fiftieth of the time of a checkout.
+ */
+const SECRETS = ['headers', 'req.headers', 'request.headers', 'res.headers', 'response.headers'].flatMap(
+  (place) =>
+    ['authorization', 'idempotency-key', 'cookie', 'set-cookie'].map((name) => `${place}["${name}"]`),
+);
 
 /**
  * What an error may say in a log. Its other members stay out: pg's and TypeORM's errors carry the statement's

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { NestLogger } from '../../../src/http/logger.js';
+import { createLogger, NestLogger } from '../../../src/http/logger.js';
 
 /** What one call of Nest's logger writes, beside level and time. */
 function written(log: (logger: NestLogger) => void): Record<string, unknown> {
@@ -33,4 +33,27 @@ describe('A line of the log', () => {
     const line = written((logger) => logger.log('550 <ada@example.com> is unknown', 'Relay'));
     expect(line).toMatchObject({ msg: '550 <[address]> is unknown' });
   });
+
+  it.each(['req', 'request', 'res', 'response'])(
+    'tells no secret of the headers of %s, nor of headers alone',
+    (place) => {
+      const lines: string[] = [];
+      const logger = createLogger(
+        { logLevel: 'info', role: 'api' },
+        { write: (line) => void lines.push(line) },
+      );
+      const headers = {
+        authorization: 'Bearer s3cret',
+        cookie: 's3cret',
+        'idempotency-key': 's3cret',
+        host: 'shop',
+      };
+      logger.info({ headers, [place]: { method: 'POST', headers: { ...headers, 'set-cookie': 's3cret' } } });
+      expect(lines.join()).not.toContain('s3cret');
+      expect(JSON.parse(lines[0]!)).toMatchObject({
+        headers: { host: 'shop' },
+        [place]: { headers: { host: 'shop' } },
+      });
+    },
+  );
 });
