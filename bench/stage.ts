@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../src/database/migrate.js';
 import { destroyPostgres, ensureDatabase, startPostgres, type Postgres } from '../src/sandbox/postgres.js';
@@ -72,6 +72,7 @@ export class Stage {
   async close(): Promise<void> {
     this.provider.kill();
     await destroyPostgres(this.folder);
+    await rm(dirname(this.folder), { recursive: true, force: true });
   }
 }
 

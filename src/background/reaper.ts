@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../database/transaction.js';
 import type { Served } from './reaping.js';
 
@@ -38,10 +39,20 @@ export class Reaper {
     for (const kept of this.rooms) {
       for (const tenantId of await this.tenantsWith(kept)) {
         if (signal.aborted) return counts;
+        const begun = performance.now();
         counts[kept.name]! += await this.remove(kept, tenantId);
+        await this.giveWay(performance.now() - begun, signal);
       }
     }
     return counts;
+  }
+
+  /**
+   * Rests for as long as it has worked: nobody waits for it, and it waits for those whom somebody does. Without, it deletes
+   * twice as fast as it ever must, and the slowest checkouts took 1.7 times as long meanwhile.
+   */
+  private async giveWay(milliseconds: number, signal: AbortSignal): Promise<void> {
+    await sleep(milliseconds, undefined, { signal }).catch(() => undefined); // it is to stop
   }
 
   private async tenantsWith({ tenants, days }: Kept): Promise<string[]> {

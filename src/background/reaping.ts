@@ -19,8 +19,8 @@ interface Reaping {
   readonly only?: string;
 }
 
-/** Small, so that no transaction holds many locks. Not a parameter: plans that are kept would guess at it, too high. */
-const BATCH = 500;
+/** Small, so that no transaction holds many locks, nor a processor for long. Not a parameter: plans that are kept would guess at it, too high. */
+const BATCH = 200;
 
 /**
  * Finds tenants by the index, and deletes from its old end. A row that somebody has locked is skipped:

@@ -105,11 +105,11 @@ describe('The reaper', () => {
   });
 
   it('goes in small batches, of each tenant in each round, until nothing is left [T-6]', async () => {
-    await expiredKeys(1_200);
+    await expiredKeys(450);
     await expiredKeys(10, GLOBEX.tenant);
-    expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 510 });
-    expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 500 });
+    expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 210 });
     expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 200 });
+    expect(await reaper.runOnce()).toEqual({ ...NOTHING, keys: 50 });
     expect(await reaper.runOnce()).toEqual(NOTHING);
   });
 
@@ -119,7 +119,7 @@ describe('The reaper', () => {
     const deleted = rounds.map(({ keys }) => keys!).reduce((sum, keys) => sum + keys);
     const [left] = await db.sql<{ count: number }>('SELECT count(*)::int FROM idempotency_keys');
     expect(deleted + left!.count).toBe(1_500);
-    expect(deleted).toBeGreaterThanOrEqual(500);
+    expect(deleted).toBeGreaterThanOrEqual(200);
   });
 
   it('steps over a key that somebody has locked', async () => {
