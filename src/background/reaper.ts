@@ -48,8 +48,8 @@ export class Reaper {
   }
 
   /**
-   * Rests for as long as it has worked: nobody waits for it, and it waits for those whom somebody does. Without, it deletes
-   * twice as fast as it ever must, and the slowest checkouts took 1.7 times as long meanwhile.
+   * Rests for as long as it has worked: nobody waits for it. Without, and in batches of 500, it deleted 35 rows for each
+   * checkout, and the slowest of these took 1.8 times as long meanwhile; with, it is 11 rows, and no longer than ever.
    */
   private async giveWay(milliseconds: number, signal: AbortSignal): Promise<void> {
     await sleep(milliseconds, undefined, { signal }).catch(() => undefined); // it is to stop

@@ -32,7 +32,7 @@ export class RequestValidationPipe implements PipeTransform {
 }
 
 /** What TypeScript leaves of a type that is no class of ours. */
-const BUILT_IN: readonly unknown[] = [String, Number, Boolean, Array, Object, undefined];
+const BUILT_IN: readonly unknown[] = [String, Number, Boolean, Array, Object, Buffer, Date, undefined];
 
 function isDto(metatype: Type | undefined): metatype is Type<object> {
   return !BUILT_IN.includes(metatype);
