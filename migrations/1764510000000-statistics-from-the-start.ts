@@ -18,18 +18,25 @@ export class StatisticsFromTheStart1764510000000 implements MigrationInterface {
   }
 }
 
+/** Of the table itself, or of its partitions, which are what is read. By EXECUTE, as an older PostgreSQL would not even plan it. */
 const sayOnce = (table: string, key: string) => `
-DO $$ BEGIN
-  IF to_regproc('pg_restore_attribute_stats') IS NULL
-    OR EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = current_schema() AND tablename = '${table}') THEN RETURN; END IF;
-  ${distinct(table, 'tenant_id', 1)}
-  ${distinct(table, key, -1)}
+DO $$ DECLARE read record; BEGIN
+  IF to_regproc('pg_restore_attribute_stats') IS NULL THEN RETURN; END IF;
+  FOR read IN
+    SELECT nspname::text AS schema, relname::text AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+     WHERE relkind = 'r' AND (pg_class.oid = '${table}'::regclass
+         OR pg_class.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '${table}'::regclass))
+       AND NOT EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = nspname AND tablename = relname)
+  LOOP
+    EXECUTE ${distinct('tenant_id', 1)} USING read.schema, read.name;
+    EXECUTE ${distinct(key, -1)} USING read.schema, read.name;
+  END LOOP;
 END $$`;
 
-/** Negative: as a share of the rows. By EXECUTE, as an older PostgreSQL would not even plan it. */
-const distinct = (table: string, column: string, values: 1 | -1) => `
-  EXECUTE $say$ SELECT pg_restore_attribute_stats('schemaname', current_schema()::text, 'relname', '${table}',
-    'attname', '${column}', 'inherited', false, 'null_frac', 0::real, 'avg_width', 24, 'n_distinct', (${values})::real) $say$;`;
+/** Negative: as a share of the rows. */
+const distinct = (column: string, values: 1 | -1) => `
+  $say$ SELECT pg_restore_attribute_stats('schemaname', $1, 'relname', $2, 'attname', '${column}',
+    'inherited', false, 'null_frac', 0::real, 'avg_width', 24, 'n_distinct', (${values})::real) $say$`;
 
 /** By table, what makes a row unique within its tenant. */
 const KEYS = {

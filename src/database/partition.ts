@@ -16,6 +16,11 @@ interface Furnishing {
   /** Policies and grants. */
   readonly access: readonly string[];
   readonly foreignKeys: readonly { readonly name: string; readonly definition: string }[];
+  readonly statistics: readonly {
+    readonly column: string;
+    readonly width: number;
+    readonly distinct: number;
+  }[];
 }
 
 /**
@@ -83,7 +88,10 @@ const FURNISHING = `
             UNION ALL SELECT format('GRANT %s ON %I TO %s', privilege_type, relname, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
               FROM aclexplode(relacl) WHERE grantee <> relowner) AS access) AS access,
          (SELECT coalesce(json_agg(json_build_object('name', quote_ident(conname), 'definition', pg_get_constraintdef(c.oid)) ORDER BY c.oid), '[]')
-            FROM pg_constraint AS c WHERE conrelid = pg_class.oid AND contype = 'f') AS "foreignKeys"
+            FROM pg_constraint AS c WHERE conrelid = pg_class.oid AND contype = 'f') AS "foreignKeys",
+         (SELECT coalesce(json_agg(json_build_object('column', attname, 'width', avg_width, 'distinct', n_distinct)), '[]')
+            FROM pg_stats WHERE schemaname = current_schema() AND tablename = relname
+             AND to_regproc('pg_restore_attribute_stats') IS NOT NULL) AS statistics
     FROM pg_class WHERE oid = $1::regclass`;
 
 async function dropForeignKeys(manager: EntityManager, { table, foreignKeys }: Furnishing): Promise<void> {
@@ -112,7 +120,7 @@ async function remake(manager: EntityManager, furnishing: Furnishing, count: num
 
 async function addPartition(
   manager: EntityManager,
-  { table, unlogged, storage, columnOptions }: Furnishing,
+  { table, unlogged, storage, columnOptions, statistics }: Furnishing,
   count: number,
   remainder: number,
 ): Promise<void> {
@@ -122,4 +130,11 @@ async function addPartition(
     ${storage ? `WITH (${storage})` : ''}`);
   for (const { column, options } of columnOptions)
     await manager.query(`ALTER TABLE ${name} ALTER COLUMN ${column} SET (${options})`);
+  for (const { column, width, distinct } of statistics)
+    await manager.query(RESTORE, [SCHEMA, `${table}_${remainder}`, column, width, distinct]);
 }
+
+/** Plans are made from the statistics of a partition, which has none of its own before its first rows (PostgreSQL 18). */
+const RESTORE = `
+  SELECT pg_restore_attribute_stats('schemaname', $1::text, 'relname', $2::text, 'attname', $3::text, 'inherited', false,
+    'null_frac', 0::real, 'avg_width', $4::int, 'n_distinct', $5::real)`;

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { QueryRunner } from 'typeorm';
+import { StatisticsFromTheStart1764510000000 } from '../../migrations/1764510000000-statistics-from-the-start.js';
 import { TENANT_TABLES } from '../../src/database/distribution.js';
 import { checkoutBody, post } from '../support/checkout.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -77,6 +79,29 @@ describe('npm run db:distribute', () => {
       Array.from({ length: 8 }, () => 'tenant_use'),
     );
     expect((await distribute('--partitions', '8')).stdout).toMatch(/already/);
+  });
+
+  it.each([
+    ['was made now', async () => undefined],
+    [
+      'was there before a migration said how',
+      async () => {
+        await db.sql(
+          `SELECT pg_clear_attribute_stats(schemaname, tablename, attname, false) FROM pg_stats WHERE schemaname = 'partitions'`,
+        );
+        await new StatisticsFromTheStart1764510000000().up({
+          query: (sql: string) => db.sql(sql),
+        } as QueryRunner);
+      },
+    ],
+  ])('finds a charge by its primary key in an empty partition that %s', async (_which, prepare) => {
+    await distribute('--partitions', '8');
+    await prepare();
+    const plan = await db.sql<{ 'QUERY PLAN': string }>(
+      `EXPLAIN UPDATE charges SET polls = polls WHERE tenant_id = 'acme' AND id = 'ch_1' AND status = 'pending'`,
+    );
+    const conditions = plan.map((line) => line['QUERY PLAN']).filter((line) => line.includes('Index Cond'));
+    expect(conditions).toEqual([expect.stringContaining('(id = ')]);
   });
 
   it('leaves a schema with rows as it is', async () => {
