@@ -1,11 +1,11 @@
-import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { WholeNumber } from '../http/whole-number.js';
 
 /** One page of a list, the newest first. */
 export class PageQueryDto {
   /** How many entries a page has. */
   @IsOptional()
-  @Type(() => Number)
+  @WholeNumber()
   @Max(100)
   @Min(1)
   @IsInt()

@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { WholeNumber } from '../http/whole-number.js';
 import type { OrderStatus } from './order.js';
 
 export class ListOrdersDto {
   /** How many orders a page has. */
   @IsOptional()
-  @Transform(({ value }: { value: unknown }) => (/^\d+$/.test(String(value)) ? Number(value) : value))
+  @WholeNumber()
   @ApiProperty({ type: 'integer' })
   @Max(100)
   @Min(1)

@@ -87,6 +87,8 @@ describe('The operator', () => {
   it.each([
     ['get', 'reviews?status=closed', {}, 'status'],
     ['get', 'reviews?limit=101', {}, 'limit'],
+    ['get', 'reviews?limit=0x10', {}, 'limit'],
+    ['get', 'dead-letters?limit=1e1', {}, 'limit'],
     ['get', 'reviews?cursor=%00', {}, 'cursor'],
     ['put', 'reviews/rev_01kbn9sg6de5pv2m8w4f3tqz7x/decision', { decision: 'refund' }, 'decision'],
     ['put', 'reviews/rev_01kbn9sg6de5pv2m8w4f3tqz7x/decision', { decision: 'mark_succeeded' }, 'providerId'],
