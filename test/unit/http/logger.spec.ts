@@ -34,7 +34,7 @@ describe('A line of the log', () => {
     expect(line).toMatchObject({ msg: '550 <[address]> is unknown' });
   });
 
-  it.each(['req', 'request', 'res', 'response'])(
+  it.each(['req', 'request', 'res', 'response', 'call'])(
     'tells no secret of the headers of %s, nor of headers alone',
     (place) => {
       const lines: string[] = [];
